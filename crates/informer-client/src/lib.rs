@@ -1,0 +1,1 @@
+//! A connection to a Kubernetes API server: TLS, credentials, and typed requests.

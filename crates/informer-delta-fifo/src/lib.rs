@@ -1,0 +1,1 @@
+//! A queue of per-key deltas between a Kubernetes reflector and a controller.

@@ -1,0 +1,1 @@
+//! Kubernetes client configuration: kubeconfig files, their merging, and in-cluster configuration.

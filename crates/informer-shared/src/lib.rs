@@ -1,0 +1,1 @@
+//! Shared Kubernetes informers: one cache and one watch for many handlers, and a factory of them.

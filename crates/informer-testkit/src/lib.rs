@@ -1,0 +1,1 @@
+//! A Kubernetes API server in memory, over real HTTP, for tests of controllers and informers.

@@ -1,0 +1,1 @@
+//! Kubernetes informers: a live, indexed, in-memory copy of a cluster's objects, and handlers that hear of every change.
