@@ -1,0 +1,217 @@
+//! Object keys: cluster, namespace and name of an object in one small shared value.
+
+use std::borrow::Borrow;
+use std::fmt;
+use std::hash::{BuildHasher, Hash, Hasher};
+use std::str::FromStr;
+use std::sync::LazyLock;
+
+use triomphe::{Arc, HeaderSlice};
+
+use crate::object::Object;
+
+/// Where an object lives: its namespace and name, and the cluster for caches that span several.
+///
+/// The canonical text is `namespace/name`, or `name` for a cluster-scoped object, after `cluster|` if there is a
+/// cluster. A key is one shared allocation: cloning it copies a pointer. It carries the hash of its text, and the
+/// store finds an object by key or by text without allocating.
+///
+/// ```
+/// use informer_store::ObjectKey;
+///
+/// let key = ObjectKey::namespaced("shop", "cart-1");
+/// assert_eq!(key.as_str(), "shop/cart-1");
+/// assert_eq!(key.namespace(), Some("shop"));
+/// assert_eq!(key.name(), "cart-1");
+/// assert_eq!("shop/cart-1".parse::<ObjectKey>()?, key);
+/// assert_eq!(ObjectKey::cluster_scoped("node-a").namespace(), None);
+/// # Ok::<(), informer_store::ParseKeyError>(())
+/// ```
+#[derive(Clone)]
+#[doc(alias = "ObjectName")]
+#[doc(alias = "NamespacedName")]
+#[doc(alias = "ObjectRef")]
+pub struct ObjectKey(Arc<HeaderSlice<Header, str>>);
+
+struct Header {
+    hash: u64,
+    /// Where the namespace starts, after `cluster|`.
+    namespace_at: u32,
+    /// Where the name starts, after `namespace/`.
+    name_at: u32,
+}
+
+/// One hash function for a process, seeded at random, so that keys can carry their hash from map to map.
+static HASHER: LazyLock<foldhash::fast::RandomState> =
+    LazyLock::new(foldhash::fast::RandomState::default);
+
+/// The hash that a key of this canonical text carries.
+pub(crate) fn hash_text(text: &str) -> u64 {
+    HASHER.hash_one(text)
+}
+
+impl ObjectKey {
+    /// The key of an object in a namespace. An empty namespace gives the key of a cluster-scoped object.
+    #[must_use]
+    pub fn namespaced(namespace: &str, name: &str) -> Self {
+        Self::build(None, namespace, name)
+    }
+
+    /// The key of an object outside namespaces.
+    #[must_use]
+    pub fn cluster_scoped(name: &str) -> Self {
+        Self::build(None, "", name)
+    }
+
+    /// The key of an object.
+    #[must_use]
+    #[doc(alias = "MetaNamespaceKeyFunc")]
+    pub fn of<K: Object>(object: &K) -> Self {
+        Self::build(None, object.namespace().unwrap_or_default(), object.name())
+    }
+
+    /// The same key in a named cluster.
+    #[must_use]
+    pub fn in_cluster(&self, cluster: &str) -> Self {
+        Self::build(Some(cluster), self.namespace().unwrap_or_default(), self.name())
+    }
+
+    fn build(cluster: Option<&str>, namespace: &str, name: &str) -> Self {
+        let length = cluster.map_or(0, |c| c.len() + 1) + namespace.len() + 1 + name.len();
+        let mut text = String::with_capacity(length);
+        if let Some(cluster) = cluster {
+            text.push_str(cluster);
+            text.push('|');
+        }
+        let namespace_at = offset(text.len());
+        if !namespace.is_empty() {
+            text.push_str(namespace);
+            text.push('/');
+        }
+        let name_at = offset(text.len());
+        text.push_str(name);
+        let header = Header { hash: hash_text(&text), namespace_at, name_at };
+        Self(Arc::from_header_and_str(header, &text))
+    }
+
+    /// The canonical text: `namespace/name`, `name`, or either after `cluster|`.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0.slice
+    }
+
+    /// The object's name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.as_str()[self.0.header.name_at as usize..]
+    }
+
+    /// The object's namespace, or `None` if it is cluster-scoped.
+    #[must_use]
+    pub fn namespace(&self) -> Option<&str> {
+        let (from, to) = (self.0.header.namespace_at as usize, self.0.header.name_at as usize);
+        (from < to).then(|| &self.as_str()[from..to - 1])
+    }
+
+    /// The cluster, if the key names one.
+    #[must_use]
+    pub fn cluster(&self) -> Option<&str> {
+        let to = self.0.header.namespace_at as usize;
+        (to > 0).then(|| &self.as_str()[..to - 1])
+    }
+
+    /// The hash of the canonical text, computed once. It differs between processes.
+    #[must_use]
+    pub fn cached_hash(&self) -> u64 {
+        self.0.header.hash
+    }
+}
+
+/// Texts of 4 GiB are cut off here; Kubernetes allows 253 bytes a part.
+fn offset(length: usize) -> u32 {
+    u32::try_from(length).unwrap_or(u32::MAX)
+}
+
+/// A text that is no object key.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{text:?} is not an object key; write \"namespace/name\", or \"name\" for a cluster-scoped object")]
+pub struct ParseKeyError {
+    text: String,
+}
+
+impl ParseKeyError {
+    /// The text that was refused.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+}
+
+impl FromStr for ObjectKey {
+    type Err = ParseKeyError;
+
+    /// Reads a canonical text: one or two parts around a `/`, with a non-empty name, after an optional `cluster|`.
+    fn from_str(text: &str) -> Result<Self, ParseKeyError> {
+        let refuse = || ParseKeyError { text: text.to_owned() };
+        let (cluster, rest) = match text.split_once('|') {
+            Some(("", _)) => return Err(refuse()),
+            Some((cluster, rest)) => (Some(cluster), rest),
+            None => (None, text),
+        };
+        let (namespace, name) = match rest.split_once('/') {
+            Some(("", _)) => return Err(refuse()),
+            Some(parts) => parts,
+            None => ("", rest),
+        };
+        if name.is_empty() || name.contains('/') {
+            return Err(refuse());
+        }
+        Ok(Self::build(cluster, namespace, name))
+    }
+}
+
+impl PartialEq for ObjectKey {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+            || (self.cached_hash() == other.cached_hash() && self.as_str() == other.as_str())
+    }
+}
+
+impl Eq for ObjectKey {}
+
+impl Hash for ObjectKey {
+    /// Hashes as its canonical text does, so that maps can be asked with a `&str`.
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.as_str().hash(state);
+    }
+}
+
+impl Borrow<str> for ObjectKey {
+    fn borrow(&self) -> &str {
+        self.as_str()
+    }
+}
+
+impl PartialOrd for ObjectKey {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for ObjectKey {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        self.as_str().cmp(other.as_str())
+    }
+}
+
+impl fmt::Display for ObjectKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl fmt::Debug for ObjectKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "ObjectKey({self})")
+    }
+}

@@ -1,0 +1,164 @@
+//! What the cache must know of an object: the `Object` trait and the metadata behind it.
+
+use crate::uid::Uid;
+use crate::version::ResourceVersion;
+
+/// A Kubernetes object that can be cached.
+///
+/// One method is required: where the metadata is. With the feature `k8s-openapi` every type of that crate is an
+/// `Object`. For a struct of your own use the macro [`object!`](crate::object!).
+pub trait Object: Send + Sync + 'static {
+    /// The type that holds the metadata, often an `ObjectMeta`. A type that keeps the few fields it needs among
+    /// its own implements [`ObjectMetadata`] and names itself here.
+    type Metadata: ObjectMetadata;
+
+    /// The object's metadata.
+    fn metadata(&self) -> &Self::Metadata;
+
+    /// The object's name; empty if it has none, which no object from an API server is.
+    fn name(&self) -> &str {
+        self.metadata().name().unwrap_or_default()
+    }
+
+    /// The object's namespace; `None` if it is cluster-scoped.
+    fn namespace(&self) -> Option<&str> {
+        self.metadata().namespace().filter(|namespace| !namespace.is_empty())
+    }
+
+    /// The object's UID.
+    fn uid(&self) -> Option<Uid> {
+        self.metadata().uid()
+    }
+
+    /// The version of this copy of the object.
+    fn resource_version(&self) -> Option<ResourceVersion> {
+        self.metadata().resource_version()
+    }
+
+    /// The value of one label.
+    fn label(&self, key: &str) -> Option<&str> {
+        self.metadata().label(key)
+    }
+
+    /// The value of one annotation.
+    fn annotation(&self, key: &str) -> Option<&str> {
+        self.metadata().annotation(key)
+    }
+}
+
+/// The fields of an object's metadata that caches, selectors and controllers read. No method allocates for what
+/// API servers write.
+pub trait ObjectMetadata {
+    /// `metadata.name`.
+    fn name(&self) -> Option<&str>;
+
+    /// `metadata.namespace`.
+    fn namespace(&self) -> Option<&str>;
+
+    /// `metadata.uid`.
+    fn uid(&self) -> Option<Uid>;
+
+    /// `metadata.resourceVersion`.
+    fn resource_version(&self) -> Option<ResourceVersion>;
+
+    /// All labels, in no particular order.
+    fn labels(&self) -> impl Iterator<Item = (&str, &str)>;
+
+    /// All annotations, in no particular order.
+    fn annotations(&self) -> impl Iterator<Item = (&str, &str)>;
+
+    /// The owners of the object.
+    fn owner_references(&self) -> impl Iterator<Item = OwnerReference<'_>>;
+
+    /// The value of one label.
+    fn label(&self, key: &str) -> Option<&str> {
+        self.labels().find(|(k, _)| *k == key).map(|(_, value)| value)
+    }
+
+    /// The value of one annotation.
+    fn annotation(&self, key: &str) -> Option<&str> {
+        self.annotations().find(|(k, _)| *k == key).map(|(_, value)| value)
+    }
+}
+
+/// One entry of `metadata.ownerReferences`, borrowed from its object.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct OwnerReference<'a> {
+    /// The owner's group and version, as `apps/v1`.
+    pub api_version: &'a str,
+    /// The owner's kind.
+    pub kind: &'a str,
+    /// The owner's name.
+    pub name: &'a str,
+    /// The owner's UID.
+    pub uid: Uid,
+    /// Whether this owner manages the object.
+    pub controller: bool,
+    /// Whether the owner cannot be deleted in the foreground while the object exists.
+    pub block_owner_deletion: bool,
+}
+
+impl<'a> OwnerReference<'a> {
+    /// A reference that neither controls nor blocks.
+    #[must_use]
+    pub const fn new(api_version: &'a str, kind: &'a str, name: &'a str, uid: Uid) -> Self {
+        Self { api_version, kind, name, uid, controller: false, block_owner_deletion: false }
+    }
+
+    /// Sets whether the owner manages the object.
+    #[must_use]
+    pub fn controller(mut self, controller: bool) -> Self {
+        self.controller = controller;
+        self
+    }
+
+    /// Sets whether the owner's deletion in the foreground waits for the object.
+    #[must_use]
+    pub fn block_owner_deletion(mut self, block: bool) -> Self {
+        self.block_owner_deletion = block;
+        self
+    }
+}
+
+/// Makes a struct with a metadata field an [`Object`]: `object!(Foo)` for a field `metadata`, `object!(Foo, meta)`
+/// for a field of another name. The field's type is named last where it is not k8s-openapi's `ObjectMeta`.
+///
+/// ```
+/// use informer_store::{Object, ObjectMetadata, OwnerReference, ResourceVersion, Uid, object};
+///
+/// struct Meta(String);
+///
+/// impl ObjectMetadata for Meta {
+///     fn name(&self) -> Option<&str> { Some(&self.0) }
+///     fn namespace(&self) -> Option<&str> { None }
+///     fn uid(&self) -> Option<Uid> { None }
+///     fn resource_version(&self) -> Option<ResourceVersion> { None }
+///     fn labels(&self) -> impl Iterator<Item = (&str, &str)> { std::iter::empty() }
+///     fn annotations(&self) -> impl Iterator<Item = (&str, &str)> { std::iter::empty() }
+///     fn owner_references(&self) -> impl Iterator<Item = OwnerReference<'_>> { std::iter::empty() }
+/// }
+///
+/// struct Widget { meta: Meta }
+/// object!(Widget, meta: Meta);
+///
+/// assert_eq!(Widget { meta: Meta("w".into()) }.name(), "w");
+/// ```
+#[macro_export]
+macro_rules! object {
+    ($type:ty, $field:ident : $metadata:ty) => {
+        impl $crate::Object for $type {
+            type Metadata = $metadata;
+
+            fn metadata(&self) -> &Self::Metadata {
+                &self.$field
+            }
+        }
+    };
+    ($type:ty, $field:ident) => {
+        $crate::object!($type, $field: $crate::__private::ObjectMeta);
+    };
+    ($type:ty) => {
+        $crate::object!($type, metadata: $crate::__private::ObjectMeta);
+    };
+}

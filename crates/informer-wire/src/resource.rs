@@ -1,0 +1,121 @@
+//! Resources: which collection of an API server is meant.
+
+use std::borrow::Cow;
+use std::fmt;
+
+/// A kind of objects that an API server serves: its group, version, kind, plural name and scope.
+///
+/// ```
+/// use informer_wire::{Resource, Scope};
+///
+/// let pods = Resource::core("v1", "Pod", "pods", Scope::Namespaced);
+/// assert_eq!(pods.api_version(), "v1");
+/// let deployments = Resource::new("apps", "v1", "Deployment", "deployments", Scope::Namespaced);
+/// assert_eq!(deployments.api_version(), "apps/v1");
+/// assert_eq!(deployments.to_string(), "apps/v1/deployments");
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
+#[doc(alias = "GroupVersionResource")]
+#[doc(alias = "GroupVersionKind")]
+pub struct Resource {
+    /// The API group; empty for the core group.
+    pub group: Cow<'static, str>,
+    /// The version within the group, as `v1`.
+    pub version: Cow<'static, str>,
+    /// The kind of an object, as `Pod`.
+    pub kind: Cow<'static, str>,
+    /// The plural name that stands in URLs, as `pods`.
+    pub plural: Cow<'static, str>,
+    /// Whether its objects live in namespaces.
+    pub scope: Scope,
+}
+
+/// Whether the objects of a resource live in namespaces.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Scope {
+    /// Objects live in namespaces.
+    Namespaced,
+    /// Objects stand outside namespaces.
+    Cluster,
+}
+
+impl Resource {
+    /// A resource of a named group.
+    pub fn new(
+        group: impl Into<Cow<'static, str>>,
+        version: impl Into<Cow<'static, str>>,
+        kind: impl Into<Cow<'static, str>>,
+        plural: impl Into<Cow<'static, str>>,
+        scope: Scope,
+    ) -> Self {
+        Self {
+            group: group.into(),
+            version: version.into(),
+            kind: kind.into(),
+            plural: plural.into(),
+            scope,
+        }
+    }
+
+    /// A resource of the core group.
+    pub fn core(
+        version: impl Into<Cow<'static, str>>,
+        kind: impl Into<Cow<'static, str>>,
+        plural: impl Into<Cow<'static, str>>,
+        scope: Scope,
+    ) -> Self {
+        Self::new("", version, kind, plural, scope)
+    }
+
+    /// The group and version as objects write them: `v1`, `apps/v1`.
+    #[must_use]
+    pub fn api_version(&self) -> Cow<'_, str> {
+        if self.group.is_empty() {
+            Cow::Borrowed(&self.version)
+        } else {
+            Cow::Owned(format!("{}/{}", self.group, self.version))
+        }
+    }
+}
+
+impl fmt::Display for Resource {
+    /// `pods` of the core group is `v1/pods`; others are `group/version/plural`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.api_version(), self.plural)
+    }
+}
+
+/// A type that knows which resource it is. Every k8s-openapi type with a collection does (feature `k8s-openapi`).
+pub trait StaticResource {
+    /// The resource of this type's objects.
+    fn resource() -> Resource;
+}
+
+#[cfg(feature = "k8s-openapi")]
+impl<T> StaticResource for T
+where
+    T: k8s_openapi::Resource,
+    T::Scope: KnownScope,
+{
+    fn resource() -> Resource {
+        Resource::new(T::GROUP, T::VERSION, T::KIND, T::URL_PATH_SEGMENT, T::Scope::SCOPE)
+    }
+}
+
+/// The scopes of k8s-openapi whose collections can be listed.
+#[cfg(feature = "k8s-openapi")]
+pub trait KnownScope {
+    /// The same scope as ours.
+    const SCOPE: Scope;
+}
+
+#[cfg(feature = "k8s-openapi")]
+impl KnownScope for k8s_openapi::NamespaceResourceScope {
+    const SCOPE: Scope = Scope::Namespaced;
+}
+
+#[cfg(feature = "k8s-openapi")]
+impl KnownScope for k8s_openapi::ClusterResourceScope {
+    const SCOPE: Scope = Scope::Cluster;
+}
