@@ -1,0 +1,177 @@
+//! What can be set up before a server starts.
+
+use std::fmt;
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::time::Duration;
+
+use jiff::Timestamp;
+use tokio::net::TcpListener;
+
+use crate::model::{Cluster, ClusterOptions};
+use crate::resource::ResourceType;
+use crate::server::{ApiServer, Shared};
+
+/// How a running server behaves.
+#[derive(Clone)]
+pub(crate) struct Settings {
+    pub(crate) bookmark_period: Duration,
+    pub(crate) watch_buffer: usize,
+    pub(crate) slow_watch_grace: Duration,
+    pub(crate) token: Option<String>,
+}
+
+impl fmt::Debug for Settings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Settings")
+            .field("bookmark_period", &self.bookmark_period)
+            .field("watch_buffer", &self.watch_buffer)
+            .field("slow_watch_grace", &self.slow_watch_grace)
+            .field("token", &self.token.as_ref().map(|_| "…"))
+            .finish()
+    }
+}
+
+/// Sets an [`ApiServer`] up. Made by [`ApiServer::builder`].
+///
+/// ```
+/// use std::time::Duration;
+///
+/// use informer_testkit::{ApiServer, ResourceType};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> std::io::Result<()> {
+/// let server = ApiServer::builder()
+///     .resource(ResourceType::new("demo.example", "v1", "Widget", "widgets"))
+///     .bookmark_period(Duration::from_millis(50))
+///     .history_limit(100)
+///     .start()
+///     .await?;
+/// assert!(server.list("widgets", "").unwrap().is_empty());
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug)]
+#[must_use]
+pub struct ApiServerBuilder {
+    address: SocketAddr,
+    settings: Settings,
+    options: ClusterOptions,
+    resources: Vec<ResourceType>,
+    cluster: Option<Cluster>,
+}
+
+impl Default for ApiServerBuilder {
+    fn default() -> Self {
+        Self {
+            address: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
+            settings: Settings {
+                bookmark_period: Duration::from_secs(60),
+                watch_buffer: 1000,
+                slow_watch_grace: Duration::from_secs(2),
+                token: None,
+            },
+            // UIDs differ between servers unless a seed says otherwise, as in real clusters.
+            options: ClusterOptions {
+                seed: fastrand::u64(..),
+                ..ClusterOptions::default()
+            },
+            resources: Vec::new(),
+            cluster: None,
+        }
+    }
+}
+
+impl ApiServerBuilder {
+    /// Sets the address to listen on; the default is a free port on 127.0.0.1. There is no TLS, so
+    /// do not listen where others can reach it.
+    pub fn address(mut self, address: SocketAddr) -> Self {
+        self.address = address;
+        self
+    }
+
+    /// Sets the port on 127.0.0.1.
+    pub fn port(self, port: u16) -> Self {
+        self.address(SocketAddr::from((Ipv4Addr::LOCALHOST, port)))
+    }
+
+    /// Makes a resource known beside the built-in ones. A `CustomResourceDefinition` that is
+    /// created later does so too.
+    pub fn resource(mut self, resource: ResourceType) -> Self {
+        self.resources.push(resource);
+        self
+    }
+
+    /// Sets how often a quiet watch gets a bookmark; the default is 60 seconds. A last one comes
+    /// 2 seconds before the watch's timeout, or at half of a timeout below 4 seconds.
+    pub fn bookmark_period(mut self, period: Duration) -> Self {
+        self.settings.bookmark_period = period.max(Duration::from_millis(1));
+        self
+    }
+
+    /// Sets how many changes of each resource a list or a new watch may go back; the default is
+    /// 10,000.
+    pub fn history_limit(mut self, changes: usize) -> Self {
+        self.options.history_limit = changes;
+        self
+    }
+
+    /// Sets when a watcher counts as too slow, and its stream is ended: it took nothing for
+    /// `grace`, and at least `events` wait for it. The default is 1000 events and 2 seconds.
+    pub fn slow_watches(mut self, events: usize, grace: Duration) -> Self {
+        self.settings.watch_buffer = events;
+        self.settings.slow_watch_grace = grace.max(Duration::from_millis(1));
+        self
+    }
+
+    /// Sets whether streaming lists (`sendInitialEvents`) work; they do by default.
+    pub fn streaming_lists(mut self, enabled: bool) -> Self {
+        self.options.streaming_lists = enabled;
+        self
+    }
+
+    /// Sets whether a write into a missing namespace is refused. By default the namespace is made.
+    pub fn strict_namespaces(mut self, strict: bool) -> Self {
+        self.options.strict_namespaces = strict;
+        self
+    }
+
+    /// Answers 401 to every request without this bearer token.
+    pub fn token(mut self, token: impl Into<String>) -> Self {
+        self.settings.token = Some(token.into());
+        self
+    }
+
+    /// Sets the seed of UIDs and generated names, which are otherwise different each time.
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.options.seed = seed;
+        self
+    }
+
+    /// Sets the revision before the first write. The standard namespaces take the next four.
+    pub fn first_revision(mut self, revision: u64) -> Self {
+        self.options.first_revision = revision;
+        self
+    }
+
+    /// Serves this cluster, such as the one of a server that was stopped. The settings of new
+    /// clusters (history, namespaces, seed, first revision, streaming lists) are not applied to it.
+    pub fn cluster(mut self, cluster: Cluster) -> Self {
+        self.cluster = Some(cluster);
+        self
+    }
+
+    /// Starts the server on the current tokio runtime.
+    ///
+    /// # Errors
+    /// When the address cannot be listened on.
+    pub async fn start(self) -> io::Result<ApiServer> {
+        let listener = TcpListener::bind(self.address).await?;
+        let cluster = self.cluster;
+        let mut cluster = cluster.unwrap_or_else(|| Cluster::new(&self.options, Timestamp::now()));
+        for resource in self.resources {
+            cluster.register(resource);
+        }
+        ApiServer::serve(listener, Shared::new(cluster, self.settings))
+    }
+}

@@ -1,0 +1,245 @@
+//! Objects, lists and events as JSON text, in the key order of a real server.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use crate::model::{Page, StoredObject, WatchEvent};
+use crate::resource::ResourceType;
+use crate::status::Status;
+use crate::table;
+
+/// What form of an object a client asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Form {
+    Full,
+    /// `PartialObjectMetadata`.
+    Metadata,
+    Table,
+}
+
+/// Bytes gathered before they are handed on.
+pub(crate) const CHUNK: usize = 64 * 1024;
+
+const METADATA_TYPE: &str = r#"{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1""#;
+
+/// One object as the answer to a get or a write, and inside a watch event.
+pub(crate) fn object(
+    resource: &ResourceType,
+    object: &StoredObject,
+    revision: u64,
+    form: Form,
+    out: &mut Vec<u8>,
+) {
+    match form {
+        Form::Full => {
+            out.extend_from_slice(opening(resource).as_bytes());
+            out.push(b',');
+            object.write_body(revision, out);
+        }
+        Form::Metadata => {
+            out.extend_from_slice(METADATA_TYPE.as_bytes());
+            out.extend_from_slice(b",\"metadata\":");
+            object.write_metadata(revision, out);
+            out.push(b'}');
+        }
+        Form::Table => table::write(resource, &[object], &revision.to_string(), "", None, out),
+    }
+}
+
+/// The opening brace and the type fields.
+fn opening(resource: &ResourceType) -> String {
+    let (version, kind) = (resource.api_version(), &resource.kind);
+    if resource.custom {
+        format!(r#"{{"apiVersion":"{version}","kind":"{kind}""#)
+    } else {
+        format!(r#"{{"kind":"{kind}","apiVersion":"{version}""#)
+    }
+}
+
+/// One line of a watch stream.
+pub(crate) fn event(resource: &ResourceType, event: &WatchEvent, form: Form, out: &mut Vec<u8>) {
+    out.extend_from_slice(format!(r#"{{"type":"{}","object":"#, event.kind.as_str()).as_bytes());
+    object(resource, &event.object, event.revision, form, out);
+    out.extend_from_slice(b"}\n");
+}
+
+/// The line of a watch stream that says what went wrong.
+pub(crate) fn error_event(status: &Status) -> Bytes {
+    format!("{{\"type\":\"ERROR\",\"object\":{}}}\n", status.to_json()).into()
+}
+
+/// The line of a watch stream that says up to which revision everything was sent.
+pub(crate) fn bookmark(
+    resource: &ResourceType,
+    revision: u64,
+    ends_initial_events: bool,
+    form: Form,
+) -> Bytes {
+    let mark = r#""annotations":{"k8s.io/initial-events-end":"true"}"#;
+    let alphabetical = form == Form::Full && resource.custom;
+    let metadata = match (ends_initial_events, alphabetical) {
+        (false, _) => format!(r#"{{"resourceVersion":"{revision}"}}"#),
+        (true, true) => format!(r#"{{{mark},"resourceVersion":"{revision}"}}"#),
+        (true, false) => format!(r#"{{"resourceVersion":"{revision}",{mark}}}"#),
+    };
+    let object = match form {
+        Form::Full => format!(
+            "{},\"metadata\":{metadata}{}}}",
+            opening(resource),
+            zero(resource)
+        ),
+        Form::Metadata => format!("{METADATA_TYPE},\"metadata\":{metadata}}}"),
+        Form::Table => {
+            let mut table = Vec::new();
+            table::write(resource, &[], &revision.to_string(), "", None, &mut table);
+            String::from_utf8_lossy(&table).into_owned()
+        }
+    };
+    format!("{{\"type\":\"BOOKMARK\",\"object\":{object}}}\n").into()
+}
+
+/// The zero values of a Go type that a bookmark's empty object shows.
+fn zero(resource: &ResourceType) -> &'static str {
+    match resource.plural.as_str() {
+        _ if resource.custom || !resource.has_status => "",
+        "pods" => r#","spec":{"containers":null},"status":{}"#,
+        _ => r#","spec":{},"status":{}"#,
+    }
+}
+
+/// A list, in chunks that are made as they are asked for.
+pub(crate) fn list(resource: Arc<ResourceType>, page: Page, form: Form) -> ListChunks {
+    let (head, tail) = match form {
+        Form::Metadata => (
+            format!(
+                r#"{{"kind":"PartialObjectMetadataList","apiVersion":"meta.k8s.io/v1","metadata":{},"items":["#,
+                list_metadata(&page, false)
+            ),
+            "]}".to_owned(),
+        ),
+        Form::Full if resource.custom => (
+            format!(r#"{{"apiVersion":"{}","items":["#, resource.api_version()),
+            format!(
+                r#"],"kind":"{}","metadata":{}}}"#,
+                resource.list_kind,
+                list_metadata(&page, true)
+            ),
+        ),
+        Form::Full => (
+            format!(
+                r#"{{"kind":"{}","apiVersion":"{}","metadata":{},"items":["#,
+                resource.list_kind,
+                resource.api_version(),
+                list_metadata(&page, false)
+            ),
+            "]}".to_owned(),
+        ),
+        Form::Table => {
+            let objects: Vec<&StoredObject> = page.items.iter().map(AsRef::as_ref).collect();
+            let mut head = Vec::new();
+            let revision = page.revision.to_string();
+            let token = &page.continue_token;
+            table::write(
+                &resource,
+                &objects,
+                &revision,
+                token,
+                page.remaining,
+                &mut head,
+            );
+            return ListChunks {
+                resource,
+                form,
+                items: Vec::new().into_iter(),
+                first: true,
+                head: Some(head),
+                tail: None,
+                taken: None,
+            };
+        }
+    };
+    ListChunks {
+        resource,
+        form,
+        items: page.items.into_iter(),
+        first: true,
+        head: Some(head.into_bytes()),
+        tail: Some(tail),
+        taken: None,
+    }
+}
+
+/// Custom resources name their keys in alphabetical order, and always have `continue`.
+fn list_metadata(page: &Page, custom: bool) -> String {
+    let revision = format!(r#""resourceVersion":"{}""#, page.revision);
+    let token = format!(r#""continue":"{}""#, page.continue_token);
+    let remaining = page
+        .remaining
+        .map(|remaining| format!(r#""remainingItemCount":{remaining}"#));
+    let parts: Vec<String> = match (custom, page.continue_token.is_empty()) {
+        (true, _) => [Some(token), remaining, Some(revision)]
+            .into_iter()
+            .flatten()
+            .collect(),
+        (false, true) => vec![revision],
+        (false, false) => [Some(revision), Some(token), remaining]
+            .into_iter()
+            .flatten()
+            .collect(),
+    };
+    format!("{{{}}}", parts.join(","))
+}
+
+/// The chunks of a list.
+#[derive(Debug)]
+pub(crate) struct ListChunks {
+    resource: Arc<ResourceType>,
+    form: Form,
+    items: std::vec::IntoIter<Arc<StoredObject>>,
+    first: bool,
+    head: Option<Vec<u8>>,
+    tail: Option<String>,
+    taken: Option<Bytes>,
+}
+
+impl ListChunks {
+    /// Gives a chunk back that was taken; the next one is that one.
+    pub(crate) fn put_back(mut self, chunk: Bytes) -> Self {
+        self.taken = Some(chunk);
+        self
+    }
+
+    fn write_item(&self, item: &StoredObject, out: &mut Vec<u8>) {
+        if self.form == Form::Full && !self.resource.custom {
+            // Items of built-in kinds carry no type in a list.
+            out.push(b'{');
+            out.extend_from_slice(item.body());
+        } else {
+            object(&self.resource, item, item.revision(), self.form, out);
+        }
+    }
+}
+
+impl Iterator for ListChunks {
+    type Item = Bytes;
+
+    fn next(&mut self) -> Option<Bytes> {
+        if self.taken.is_some() {
+            return self.taken.take();
+        }
+        let mut chunk = self.head.take().unwrap_or_default();
+        while chunk.len() < CHUNK {
+            let Some(item) = self.items.next() else {
+                chunk.extend_from_slice(self.tail.take().unwrap_or_default().as_bytes());
+                break;
+            };
+            if !self.first {
+                chunk.push(b',');
+            }
+            self.first = false;
+            self.write_item(&item, &mut chunk);
+        }
+        (!chunk.is_empty()).then(|| chunk.into())
+    }
+}

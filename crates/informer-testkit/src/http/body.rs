@@ -1,0 +1,126 @@
+//! Response bodies: whole, made piece by piece, or fed by a watch; each may be made to fail.
+
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use hyper::body::{Body as HttpBody, Frame, SizeHint};
+use tokio::sync::mpsc;
+
+use crate::encode::ListChunks;
+
+/// Why a body broke off. Hyper closes the connection then, without a proper end.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Broken;
+
+impl std::fmt::Display for Broken {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("the script says to break the connection")
+    }
+}
+
+impl std::error::Error for Broken {}
+
+/// What happens at the end of a limited body.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ending {
+    /// As if the body were complete.
+    Clean,
+    /// The connection breaks.
+    Cut,
+    /// Nothing comes any more.
+    Stall,
+}
+
+#[derive(Debug)]
+enum Source {
+    Whole(Option<Bytes>),
+    List(ListChunks),
+    Watch(mpsc::Receiver<Result<Bytes, Broken>>),
+}
+
+/// The body of a response.
+#[derive(Debug)]
+pub(crate) struct Body {
+    source: Source,
+    limit: Option<(u64, Ending)>,
+}
+
+impl Body {
+    pub(crate) fn whole(bytes: impl Into<Bytes>) -> Self {
+        Self {
+            source: Source::Whole(Some(bytes.into())),
+            limit: None,
+        }
+    }
+
+    pub(crate) fn list(chunks: ListChunks) -> Self {
+        Self {
+            source: Source::List(chunks),
+            limit: None,
+        }
+    }
+
+    pub(crate) fn watch(events: mpsc::Receiver<Result<Bytes, Broken>>) -> Self {
+        Self {
+            source: Source::Watch(events),
+            limit: None,
+        }
+    }
+
+    /// Lets only so many bytes through.
+    pub(crate) fn limit(mut self, bytes: u64, ending: Ending) -> Self {
+        self.limit = Some((bytes, ending));
+        self
+    }
+
+    fn poll_source(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, Broken>>> {
+        match &mut self.source {
+            Source::Whole(bytes) => Poll::Ready(bytes.take().map(Ok)),
+            Source::List(chunks) => Poll::Ready(chunks.next().map(Ok)),
+            Source::Watch(events) => events.poll_recv(context),
+        }
+    }
+}
+
+impl HttpBody for Body {
+    type Data = Bytes;
+    type Error = Broken;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Broken>>> {
+        match self.limit {
+            Some((0, Ending::Clean)) => return Poll::Ready(None),
+            Some((0, Ending::Cut)) => return Poll::Ready(Some(Err(Broken))),
+            // No waker: hyper drops the body when the client goes or the server ends.
+            Some((0, Ending::Stall)) => return Poll::Pending,
+            _ => {}
+        }
+        let next = match self.poll_source(context) {
+            Poll::Pending => return Poll::Pending,
+            Poll::Ready(next) => next,
+        };
+        let Some(Ok(mut bytes)) = next else {
+            return Poll::Ready(next.map(|end| end.map(Frame::data)));
+        };
+        if let Some((left, _)) = &mut self.limit {
+            bytes.truncate(usize::try_from(*left).unwrap_or(usize::MAX));
+            *left -= bytes.len() as u64;
+        }
+        Poll::Ready(Some(Ok(Frame::data(bytes))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        matches!((&self.source, self.limit), (Source::Whole(None), None))
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match (&self.source, self.limit) {
+            (Source::Whole(Some(bytes)), None) => SizeHint::with_exact(bytes.len() as u64),
+            (Source::Whole(None), None) => SizeHint::with_exact(0),
+            _ => SizeHint::default(),
+        }
+    }
+}

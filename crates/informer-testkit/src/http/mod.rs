@@ -1,0 +1,166 @@
+//! The HTTP side: one function from a request to a response, and the one place where faults are
+//! applied.
+
+mod body;
+mod discovery;
+mod negotiate;
+mod openapi;
+mod read;
+mod respond;
+mod stream;
+mod write;
+
+use std::sync::Arc;
+
+use http::{HeaderMap, Request, Response, header};
+use hyper::body::Incoming;
+
+pub(crate) use self::body::Body;
+use self::body::Ending;
+use crate::fault::Fault;
+use crate::request::{RequestRecord, Verb};
+use crate::resource::ResourceType;
+use crate::server::Shared;
+use crate::status::Status;
+
+/// The connection is to be dropped without an answer.
+#[derive(Debug)]
+pub(crate) struct Disconnect;
+
+impl std::fmt::Display for Disconnect {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("the script says to disconnect")
+    }
+}
+
+impl std::error::Error for Disconnect {}
+
+/// Answers one request.
+pub(crate) async fn serve(
+    shared: Arc<Shared>,
+    request: Request<Incoming>,
+) -> Result<Response<Body>, Disconnect> {
+    let record = record(&request);
+    shared.log(&record);
+    let Some(fault) = shared.take_fault(&record) else {
+        return Ok(answer(&shared, &record, request).await);
+    };
+    match fault {
+        Fault::Answer(answer) => Ok(respond::scripted(&answer)),
+        Fault::ErrorEvent(status) => Ok(respond::error_event(&status)),
+        Fault::Disconnect => Err(Disconnect),
+        Fault::HoldOpen => {
+            // Ends with the client, which drops this future, or with the server.
+            shared.shutdown.cancelled().await;
+            Err(Disconnect)
+        }
+        Fault::Delay(delay) => {
+            tokio::time::sleep(delay).await;
+            Ok(answer(&shared, &record, request).await)
+        }
+        Fault::Cut { after } => Ok(answer(&shared, &record, request)
+            .await
+            .map(|body| body.limit(after, Ending::Cut))),
+        Fault::Stall { after } => {
+            let answer = answer(&shared, &record, request).await;
+            Ok(answer.map(|body| body.limit(after, Ending::Stall)))
+        }
+        Fault::End { after } => {
+            let mut answer = answer(&shared, &record, request).await;
+            // The shorter body has to look complete.
+            answer.headers_mut().remove(header::CONTENT_LENGTH);
+            Ok(answer.map(|body| body.limit(after, Ending::Clean)))
+        }
+    }
+}
+
+fn record(request: &Request<Incoming>) -> RequestRecord {
+    let uri = request.uri();
+    let mut record = RequestRecord::parse(
+        request.method().as_str(),
+        uri.path(),
+        uri.query().unwrap_or_default(),
+    );
+    record.user_agent = header_text(request.headers(), header::USER_AGENT);
+    record.accept = header_text(request.headers(), header::ACCEPT);
+    record
+}
+
+/// All values of a header, joined with commas.
+fn header_text(headers: &HeaderMap, name: header::HeaderName) -> String {
+    let values: Vec<&str> = headers
+        .get_all(name)
+        .iter()
+        .filter_map(|value| value.to_str().ok())
+        .collect();
+    values.join(",")
+}
+
+async fn answer(
+    shared: &Arc<Shared>,
+    record: &RequestRecord,
+    request: Request<Incoming>,
+) -> Response<Body> {
+    let authorization = header_text(request.headers(), header::AUTHORIZATION);
+    if !shared.authorizes(&authorization) {
+        return respond::status(Status::unauthorized());
+    }
+    let answer = if record.resource.is_empty() {
+        discovery::answer(shared, record)
+    } else {
+        resource(shared, record, request).await
+    };
+    answer.unwrap_or_else(respond::status)
+}
+
+/// What a path with a resource in it means.
+struct Target {
+    resource: Arc<ResourceType>,
+    on_status: bool,
+}
+
+async fn resource(
+    shared: &Arc<Shared>,
+    record: &RequestRecord,
+    request: Request<Incoming>,
+) -> Result<Response<Body>, Status> {
+    let target = target(shared, record)?;
+    match record.verb {
+        Verb::Get => read::get(shared, record, &target),
+        Verb::List => read::list(shared, record, &target),
+        Verb::Watch => read::watch(shared, record, &target),
+        Verb::Create if record.name.is_empty() => {
+            write::create(shared, record, &target, request).await
+        }
+        Verb::Update if !record.name.is_empty() => {
+            write::replace(shared, record, &target, request).await
+        }
+        Verb::Patch if !record.name.is_empty() => {
+            write::patch(shared, record, &target, request).await
+        }
+        Verb::Delete => write::delete(shared, record, &target, request).await,
+        Verb::DeleteCollection => write::delete_collection(shared, record, &target, request).await,
+        _ => Err(Status::method_not_allowed()),
+    }
+}
+
+fn target(shared: &Shared, record: &RequestRecord) -> Result<Target, Status> {
+    let resource = shared
+        .cluster
+        .lock()
+        .find(&record.group, &record.version, &record.resource)?;
+    let on_status = match record.subresource.as_str() {
+        "" => false,
+        "status" if resource.has_status => true,
+        _ => return Err(Status::unknown_resource()),
+    };
+    // A namespace in the path of a cluster-scoped resource, or none where one is needed.
+    let one = !record.name.is_empty() || record.verb == Verb::Create;
+    if resource.namespaced == record.namespace.is_empty() && (one || !resource.namespaced) {
+        return Err(Status::unknown_resource());
+    }
+    Ok(Target {
+        resource,
+        on_status,
+    })
+}

@@ -1,0 +1,73 @@
+//! Just enough of OpenAPI v3 for `kubectl apply`: which paths exist, and that the server itself
+//! takes the `fieldValidation` parameter. There are no schemas.
+
+use serde_json::{Map, Value, json};
+
+use super::discovery::types_of;
+use crate::resource::{Registry, ResourceType};
+use crate::status::Status;
+
+/// `/openapi/v3`: where the document of each group and version lies.
+pub(super) fn index(registry: &Registry) -> Value {
+    let mut paths = Map::new();
+    for (group, versions) in registry.groups() {
+        for version in versions {
+            let path = match group {
+                "" => format!("api/{version}"),
+                _ => format!("apis/{group}/{version}"),
+            };
+            let url = json!({"serverRelativeURL": format!("/openapi/v3/{path}")});
+            paths.insert(path, url);
+        }
+    }
+    json!({ "paths": paths })
+}
+
+/// The document of one group and version.
+pub(super) fn group(registry: &Registry, group: &str, version: &str) -> Result<Value, Status> {
+    let mut paths = Map::new();
+    for resource in types_of(registry, group, version)? {
+        paths.insert(
+            object_path(resource),
+            json!({"patch": patch_operation(resource)}),
+        );
+    }
+    Ok(json!({
+        "openapi": "3.0.0",
+        "info": {"title": "informer-testkit", "version": "v1"},
+        "paths": paths,
+    }))
+}
+
+fn object_path(resource: &ResourceType) -> String {
+    let root = if resource.group.is_empty() {
+        "/api"
+    } else {
+        "/apis"
+    };
+    let namespace = if resource.namespaced {
+        "/namespaces/{namespace}"
+    } else {
+        ""
+    };
+    format!(
+        "{root}/{}{namespace}/{}/{{name}}",
+        resource.api_version(),
+        resource.plural
+    )
+}
+
+fn patch_operation(resource: &ResourceType) -> Value {
+    let query = |name: &str| json!({"name": name, "in": "query", "schema": {"type": "string"}});
+    let parameters = ["dryRun", "fieldManager", "fieldValidation", "force"].map(query);
+    json!({
+        "parameters": parameters,
+        "responses": {"200": {"description": "OK"}},
+        "x-kubernetes-action": "patch",
+        "x-kubernetes-group-version-kind": {
+            "group": resource.group,
+            "version": resource.version,
+            "kind": resource.kind,
+        },
+    })
+}

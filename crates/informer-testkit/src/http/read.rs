@@ -1,0 +1,104 @@
+//! Get, list and watch.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use http::{Response, StatusCode};
+
+use super::body::Body;
+use super::negotiate::{Shape, negotiate};
+use super::stream;
+use super::{Target, respond};
+use crate::encode;
+use crate::model::{ListOptions, WatchRefusal};
+use crate::request::RequestRecord;
+use crate::server::Shared;
+use crate::status::Status;
+
+pub(super) fn get(
+    shared: &Shared,
+    record: &RequestRecord,
+    target: &Target,
+) -> Result<Response<Body>, Status> {
+    let form = negotiate(&record.accept, Shape::One)?;
+    let resource = &target.resource;
+    let object = shared
+        .cluster
+        .lock()
+        .get(resource, &record.namespace, &record.name)?;
+    Ok(respond::object(StatusCode::OK, resource, &object, form))
+}
+
+pub(super) fn list(
+    shared: &Shared,
+    record: &RequestRecord,
+    target: &Target,
+) -> Result<Response<Body>, Status> {
+    let form = negotiate(&record.accept, Shape::List)?;
+    let options = list_options(record)?;
+    let resource = target.resource.clone();
+    let page = shared
+        .cluster
+        .lock()
+        .list(&resource, &record.namespace, &options)?;
+    Ok(respond::list(encode::list(resource, page, form)))
+}
+
+pub(super) fn watch(
+    shared: &Arc<Shared>,
+    record: &RequestRecord,
+    target: &Target,
+) -> Result<Response<Body>, Status> {
+    let form = negotiate(&record.accept, Shape::Watch)?;
+    let options = list_options(record)?;
+    let timeout = match number(record, "timeoutSeconds")? {
+        0 => shared.default_watch_timeout(),
+        seconds => Duration::from_secs(seconds),
+    };
+    let start = shared
+        .cluster
+        .lock()
+        .watch(&target.resource, &record.namespace, &options);
+    match start {
+        Err(WatchRefusal::Answer(status)) => Err(status),
+        Err(WatchRefusal::ErrorEvent(status)) => Ok(respond::error_event(&status)),
+        Ok(start) => {
+            let bookmarks = options.allow_watch_bookmarks;
+            Ok(respond::watch(stream::open(
+                shared.clone(),
+                start,
+                form,
+                bookmarks,
+                timeout,
+            )))
+        }
+    }
+}
+
+/// The parameters of a list or watch in a query.
+pub(super) fn list_options(record: &RequestRecord) -> Result<ListOptions, Status> {
+    let text = |key: &str| record.query_value(key).unwrap_or_default().to_owned();
+    let mut options = ListOptions::new();
+    options.label_selector = text("labelSelector");
+    options.field_selector = text("fieldSelector");
+    options.limit = number(record, "limit")?;
+    options.continue_token = text("continue");
+    options.resource_version = text("resourceVersion");
+    options.resource_version_match = text("resourceVersionMatch");
+    options.send_initial_events = record.query_flag("sendInitialEvents");
+    options.allow_watch_bookmarks = record.query_flag("allowWatchBookmarks").unwrap_or(false);
+    Ok(options)
+}
+
+/// A number in a query; absent and negative ones are 0.
+fn number(record: &RequestRecord, key: &str) -> Result<u64, Status> {
+    let Some(text) = record.query_value(key).filter(|text| !text.is_empty()) else {
+        return Ok(0);
+    };
+    let number: i64 = text.parse().map_err(|_| {
+        Status::bad_request(format!(
+            "strconv.ParseInt: parsing {text:?}: invalid syntax"
+        ))
+    })?;
+    Ok(u64::try_from(number).unwrap_or(0))
+}

@@ -1,0 +1,216 @@
+//! The task behind one watch: it moves a cursor on and writes what it finds into the response.
+//!
+//! # Cancellation
+//! The task ends by itself when the client goes, the time is up, the server stops, or the watcher
+//! is too slow. Only whole events are handed over, so a clean end never cuts one.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use tokio::sync::mpsc;
+use tokio::time::{Instant, sleep_until};
+
+use super::body::{Body, Broken};
+use crate::encode::{self, CHUNK, Form};
+use crate::model::{Pull, StoredObject, WatchCursor, WatchEvent, WatchEventType, WatchStart};
+use crate::server::{Shared, StreamEnd};
+
+/// Events taken from the model at once.
+const BATCH: usize = 256;
+
+/// Chunks that wait between the task and the connection.
+const CHANNEL: usize = 2;
+
+/// How long before its deadline a watch gets a last bookmark.
+const LAST_BOOKMARK: Duration = Duration::from_secs(2);
+
+/// Starts the task and gives the body that it feeds.
+pub(super) fn open(
+    shared: Arc<Shared>,
+    start: WatchStart,
+    form: Form,
+    bookmarks: bool,
+    timeout: Duration,
+) -> Body {
+    let (chunks, body) = mpsc::channel(CHANNEL);
+    let deadline = Instant::now() + timeout;
+    let wants_bookmarks = bookmarks && start.cursor.resource().has_watch_cache();
+    let mut feed = Feed {
+        chunks,
+        form,
+        cursor: start.cursor,
+        last_bookmark: deadline - LAST_BOOKMARK.min(timeout / 2),
+        next_bookmark: None,
+        shared,
+    };
+    if wants_bookmarks {
+        feed.plan_bookmark(Instant::now());
+    }
+    tokio::spawn(run(feed, start.initial, start.initial_end, deadline));
+    Body::watch(body)
+}
+
+async fn run(
+    mut feed: Feed,
+    initial: Vec<Arc<StoredObject>>,
+    initial_end: Option<u64>,
+    deadline: Instant,
+) {
+    let shared = feed.shared.clone();
+    let chunks = feed.chunks.clone();
+    let mut ends = shared.end_watches.subscribe();
+    let end = tokio::select! {
+        _ = feed.run(initial, initial_end) => StreamEnd::Clean,
+        () = sleep_until(deadline) => StreamEnd::Clean,
+        () = shared.shutdown.cancelled() => StreamEnd::Clean,
+        () = chunks.closed() => StreamEnd::Clean,
+        _ = ends.changed() => ends.borrow().1.clone(),
+    };
+    let last = match end {
+        StreamEnd::Clean => return,
+        StreamEnd::Error(status) => Ok(encode::error_event(&status)),
+        StreamEnd::Cut => Err(Broken),
+    };
+    // Whoever does not read does not get it, and the time for waiting is limited.
+    let _ = tokio::time::timeout(shared.settings.slow_watch_grace, chunks.send(last)).await;
+}
+
+/// Why the feed ended; the stream ends cleanly in each case.
+enum Stop {
+    ClientGone,
+    TooSlow,
+    Overtaken,
+    Unregistered,
+}
+
+struct Feed {
+    shared: Arc<Shared>,
+    chunks: mpsc::Sender<Result<Bytes, Broken>>,
+    form: Form,
+    cursor: WatchCursor,
+    next_bookmark: Option<Instant>,
+    last_bookmark: Instant,
+}
+
+impl Feed {
+    async fn run(
+        &mut self,
+        initial: Vec<Arc<StoredObject>>,
+        initial_end: Option<u64>,
+    ) -> Result<(), Stop> {
+        let mut written = self.shared.written.subscribe();
+        let added = initial.into_iter().map(WatchEvent::initial);
+        self.send_events(added).await?;
+        if let Some(revision) = initial_end {
+            self.send_bookmark(revision, true).await?;
+        }
+        loop {
+            written.mark_unchanged();
+            let pull = self.shared.cluster.lock().pull(&mut self.cursor, BATCH);
+            let more = match pull {
+                Pull::Overtaken => return Err(Stop::Overtaken),
+                Pull::Unregistered => return Err(Stop::Unregistered),
+                Pull::Events { events, more } => {
+                    // After events there may be the news that the resource is gone.
+                    let more = more || !events.is_empty();
+                    self.send_events(events.into_iter()).await?;
+                    more
+                }
+            };
+            if !more {
+                self.send_due_bookmark().await?;
+                self.wait(&mut written).await;
+            }
+        }
+    }
+
+    /// Until something was written or a bookmark is due.
+    async fn wait(&self, written: &mut tokio::sync::watch::Receiver<u64>) {
+        let bookmark = async {
+            match self.next_bookmark {
+                Some(due) => sleep_until(due).await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            _ = written.changed() => {}
+            () = bookmark => {}
+        }
+    }
+
+    async fn send_events(&self, events: impl Iterator<Item = WatchEvent>) -> Result<(), Stop> {
+        let mut chunk = Vec::new();
+        for event in events {
+            encode::event(self.cursor.resource(), &event, self.form, &mut chunk);
+            if chunk.len() >= CHUNK {
+                self.send(std::mem::take(&mut chunk).into()).await?;
+            }
+        }
+        if chunk.is_empty() {
+            return Ok(());
+        }
+        self.send(chunk.into()).await
+    }
+
+    fn plan_bookmark(&mut self, now: Instant) {
+        let regular = now + self.shared.settings.bookmark_period;
+        let last = Some(self.last_bookmark).filter(|last| *last > now);
+        self.next_bookmark = Some(last.map_or(regular, |last| last.min(regular)));
+    }
+
+    async fn send_due_bookmark(&mut self) -> Result<(), Stop> {
+        let now = Instant::now();
+        if self.next_bookmark.is_none_or(|due| due > now) {
+            return Ok(());
+        }
+        self.plan_bookmark(now);
+        match self.cursor.bookmark() {
+            Some(revision) => self.send_bookmark(revision, false).await,
+            None => Ok(()),
+        }
+    }
+
+    async fn send_bookmark(&self, revision: u64, ends_initial: bool) -> Result<(), Stop> {
+        let resource = self.cursor.resource();
+        self.send(encode::bookmark(
+            resource,
+            revision,
+            ends_initial,
+            self.form,
+        ))
+        .await
+    }
+
+    /// Hands a chunk over. A client that does not read is given up once it has not taken anything
+    /// for a while and too many events wait for it.
+    async fn send(&self, chunk: Bytes) -> Result<(), Stop> {
+        let grace = self.shared.settings.slow_watch_grace;
+        loop {
+            match tokio::time::timeout(grace, self.chunks.reserve()).await {
+                Ok(Ok(place)) => {
+                    place.send(Ok(chunk));
+                    return Ok(());
+                }
+                Ok(Err(_)) => return Err(Stop::ClientGone),
+                Err(_) => {
+                    let limit = self.shared.settings.watch_buffer;
+                    if self.shared.cluster.lock().is_behind(&self.cursor, limit) {
+                        return Err(Stop::TooSlow);
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl WatchEvent {
+    fn initial(object: Arc<StoredObject>) -> Self {
+        let revision = object.revision();
+        Self {
+            kind: WatchEventType::Added,
+            object,
+            revision,
+        }
+    }
+}

@@ -1,0 +1,25 @@
+//! The model of a cluster: plain data, no I/O, no clock. The HTTP server is a thin layer above it,
+//! and a simulation can drive it directly.
+//!
+//! From the bottom: a *history* is the bounded revision log of one resource, a *collection* adds
+//! the live objects, and a [`Cluster`] holds all collections under one revision counter, as etcd
+//! does. Lists read a collection at a revision, watches are cursors over its history.
+
+mod cluster;
+mod collection;
+mod crd;
+mod history;
+mod list;
+mod namespaces;
+mod object;
+mod options;
+mod token;
+mod watch;
+mod write;
+
+pub use self::cluster::{Cluster, ClusterOptions};
+pub use self::list::Page;
+pub use self::object::StoredObject;
+pub use self::options::ListOptions;
+pub use self::watch::{Pull, WatchCursor, WatchEvent, WatchEventType, WatchRefusal, WatchStart};
+pub use self::write::{DeleteOptions, Deleted, Part, WriteOptions};

@@ -1,0 +1,113 @@
+//! Namespaces: they come into being when something is put into them, and take it along when they
+//! go.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use super::cluster::Cluster;
+use super::collection::Scope;
+use super::object::StoredObject;
+use super::write::{WriteOptions, is_marked_deleted};
+use crate::resource::ResourceType;
+use crate::status::{Status, StatusCause, StatusDetails};
+
+/// What every new cluster has.
+const STANDARD: [&str; 4] = ["default", "kube-node-lease", "kube-public", "kube-system"];
+
+impl Cluster {
+    pub(super) fn create_standard_namespaces(&mut self, now: Timestamp) {
+        for name in STANDARD {
+            // A fresh cluster cannot refuse them: the names are good and free.
+            let _ = self.create_namespace(name, &WriteOptions::at(now));
+        }
+    }
+
+    fn create_namespace(&mut self, name: &str, options: &WriteOptions) -> Result<(), Status> {
+        let namespaces = self.namespaces()?;
+        let object = json!({"metadata": {"name": name}, "spec": {"finalizers": ["kubernetes"]}});
+        self.create(&namespaces, "", object, options).map(drop)
+    }
+
+    fn namespaces(&self) -> Result<Arc<ResourceType>, Status> {
+        self.resource("v1/namespaces")
+    }
+
+    /// Makes sure that something may be put into a namespace.
+    pub(super) fn require_namespace(
+        &mut self,
+        name: &str,
+        options: &WriteOptions,
+    ) -> Result<(), Status> {
+        let namespaces = self.namespaces()?;
+        let Some(namespace) = self.collection(&namespaces)?.get(name) else {
+            if self.strict_namespaces {
+                return Err(Status::not_found(&namespaces, name));
+            }
+            return self.create_namespace(name, options);
+        };
+        if !is_marked_deleted(&namespace.value(&namespaces)) {
+            return Ok(());
+        }
+        let message = format!("namespace {name} is being terminated");
+        let cause = StatusCause::new("NamespaceTerminating", message).field("metadata.namespace");
+        let details = StatusDetails {
+            causes: vec![cause],
+            ..StatusDetails::default()
+        };
+        let message = format!(
+            "unable to create new content in namespace {name} because it is being terminated"
+        );
+        Err(Status::new(403, "Forbidden", message).with_details(details))
+    }
+
+    /// Deletes what is in a namespace that is to go; says whether nothing is left.
+    pub(super) fn empty_namespace(
+        &mut self,
+        namespace: &Arc<StoredObject>,
+        value: &mut Value,
+        options: &WriteOptions,
+    ) -> Result<bool, Status> {
+        let namespaces = self.namespaces()?;
+        if !is_marked_deleted(value) {
+            value["status"]["phase"] = "Terminating".into();
+            self.mark_deleted(&namespaces, namespace, value, options)?;
+        }
+        for resource in self.namespaced_resources() {
+            self.delete_all(&resource, namespace.name(), options)?;
+        }
+        Ok(self.is_empty(namespace.name()))
+    }
+
+    /// After the last object of a namespace that is to go has gone, the namespace goes.
+    pub(super) fn finish_namespace_of(&mut self, removed: &StoredObject) {
+        let name = removed.namespace();
+        let Ok(namespaces) = self.namespaces() else {
+            return;
+        };
+        let Ok(namespace) = self.get(&namespaces, "", name) else {
+            return;
+        };
+        if is_marked_deleted(&namespace.value(&namespaces)) && self.is_empty(name) {
+            self.remove(&namespaces, &namespace);
+        }
+    }
+
+    fn namespaced_resources(&self) -> Vec<Arc<ResourceType>> {
+        self.registry
+            .iter()
+            .filter(|resource| resource.namespaced)
+            .cloned()
+            .collect()
+    }
+
+    fn is_empty(&self, namespace: &str) -> bool {
+        let scope = Scope::new(namespace);
+        self.namespaced_resources().iter().all(|resource| {
+            self.collection(resource).map_or(true, |collection| {
+                collection.live(&scope, "").next().is_none()
+            })
+        })
+    }
+}

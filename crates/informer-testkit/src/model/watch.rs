@@ -1,0 +1,251 @@
+//! Watches: a cursor over a collection's history that says what each change means for a selection.
+
+use std::sync::Arc;
+
+use super::cluster::Cluster;
+use super::collection::Scope;
+use super::history::Change;
+use super::object::StoredObject;
+use super::options::ListOptions;
+use crate::resource::ResourceType;
+use crate::selector::Selection;
+use crate::status::Status;
+
+/// The kind of a watch event that carries an object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(
+    clippy::exhaustive_enums,
+    reason = "the protocol has these three and no others"
+)]
+pub enum WatchEventType {
+    /// The object came to be, or came into the selection.
+    Added,
+    /// The object changed and was and is selected.
+    Modified,
+    /// The object went, or left the selection.
+    Deleted,
+}
+
+impl WatchEventType {
+    /// The word on the wire, such as `ADDED`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Added => "ADDED",
+            Self::Modified => "MODIFIED",
+            Self::Deleted => "DELETED",
+        }
+    }
+}
+
+/// One event for one watcher.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct WatchEvent {
+    /// What happened, as this watcher's selection sees it.
+    pub kind: WatchEventType,
+    /// The object. For [`WatchEventType::Deleted`] it is the last version that was selected.
+    pub object: Arc<StoredObject>,
+    /// The revision of the change, which the event's object carries as its resource version; for
+    /// a deletion it is not the object's own.
+    pub revision: u64,
+}
+
+/// Where one watcher stands: what it selects, and up to which revision it has been told.
+#[derive(Clone, Debug)]
+pub struct WatchCursor {
+    resource: Arc<ResourceType>,
+    scope: Scope,
+    selection: Selection,
+    position: u64,
+    /// Events at or below it are kept silent, and bookmarks below it: a watch from the future.
+    silent_until: u64,
+}
+
+impl WatchCursor {
+    /// Every change up to this revision has been pulled.
+    pub fn position(&self) -> u64 {
+        self.position
+    }
+
+    /// The resource being watched.
+    pub fn resource(&self) -> &Arc<ResourceType> {
+        &self.resource
+    }
+
+    /// The revision a bookmark may name now; `None` while the watch is from the future.
+    pub fn bookmark(&self) -> Option<u64> {
+        (self.position >= self.silent_until).then_some(self.position)
+    }
+
+    fn event(&self, change: &Change) -> Option<WatchEvent> {
+        if change.revision <= self.silent_until || !self.scope.contains(change.key()) {
+            return None;
+        }
+        let selected = |object: &&Arc<StoredObject>| self.selection.matches(object);
+        let old = change.old.as_ref().filter(selected);
+        let new = change.new.as_ref().filter(selected);
+        let (kind, object) = match (old, new) {
+            (None, None) => return None,
+            (None, Some(new)) => (WatchEventType::Added, new),
+            (Some(_), Some(new)) => (WatchEventType::Modified, new),
+            (Some(old), None) => (WatchEventType::Deleted, old),
+        };
+        Some(WatchEvent {
+            kind,
+            object: object.clone(),
+            revision: change.revision,
+        })
+    }
+}
+
+/// A watch that was accepted.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct WatchStart {
+    /// From where changes follow.
+    pub cursor: WatchCursor,
+    /// The present state in the order of keys, to be sent as additions first.
+    pub initial: Vec<Arc<StoredObject>>,
+    /// The revision of the bookmark that marks the end of the initial events, if it is to be sent.
+    pub initial_end: Option<u64>,
+}
+
+/// A watch that was not accepted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[allow(clippy::exhaustive_enums, reason = "there is no third way to refuse")]
+pub enum WatchRefusal {
+    /// The answer has this status.
+    Answer(Status),
+    /// The answer is 200, and the stream holds this as its only, `ERROR`, event.
+    ErrorEvent(Status),
+}
+
+impl From<Status> for WatchRefusal {
+    fn from(status: Status) -> Self {
+        Self::Answer(status)
+    }
+}
+
+/// What a cursor got.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Pull {
+    /// The next events, possibly none; `more` says that the maximum was reached.
+    Events {
+        /// In the order of their revisions.
+        events: Vec<WatchEvent>,
+        /// Whether another pull would give more.
+        more: bool,
+    },
+    /// Changes that this watcher has not seen are forgotten: the stream has to end.
+    Overtaken,
+    /// The resource is not served any longer, and all its events have been pulled.
+    Unregistered,
+}
+
+impl Cluster {
+    /// Opens a watch on a namespace, or on everything when `namespace` is empty.
+    ///
+    /// # Errors
+    /// What a real server answers, and whether it does so with a status or inside the stream.
+    pub fn watch(
+        &self,
+        resource: &Arc<ResourceType>,
+        namespace: &str,
+        options: &ListOptions,
+    ) -> Result<WatchStart, WatchRefusal> {
+        let selection =
+            Selection::parse(resource, &options.label_selector, &options.field_selector)?;
+        options.check_watch(self.streaming_lists)?;
+        let collection = self.collection(resource)?;
+        // A real server answers this with 500 and no reason.
+        let asked = options
+            .revision()
+            .map_err(|why| Status::new(500, "", why))?;
+        let from_state = options
+            .send_initial_events
+            .unwrap_or(matches!(asked, None | Some(0)));
+        let cursor = |position, silent_until| WatchCursor {
+            resource: resource.clone(),
+            scope: Scope::new(namespace),
+            selection,
+            position,
+            silent_until,
+        };
+        if !from_state {
+            let position = match asked {
+                None | Some(0) => self.revision(),
+                Some(asked) => asked,
+            };
+            let floor = collection.history().floor();
+            if position < floor {
+                return Err(WatchRefusal::ErrorEvent(Status::too_old(position, floor)));
+            }
+            let cursor = cursor(position.min(self.revision()), position);
+            return Ok(WatchStart {
+                cursor,
+                initial: Vec::new(),
+                initial_end: None,
+            });
+        }
+        let revision = self
+            .not_older_than(asked.unwrap_or(0))
+            .map_err(WatchRefusal::ErrorEvent)?;
+        let cursor = cursor(revision, 0);
+        let selected = |object: &&Arc<StoredObject>| cursor.selection.matches(object);
+        let initial = collection
+            .live(&cursor.scope, "")
+            .filter(selected)
+            .cloned()
+            .collect();
+        let marked = options.allow_watch_bookmarks && self.streaming_lists;
+        Ok(WatchStart {
+            cursor,
+            initial,
+            initial_end: marked.then_some(revision),
+        })
+    }
+
+    /// Moves a cursor on by at most `max` events.
+    pub fn pull(&self, cursor: &mut WatchCursor, max: usize) -> Pull {
+        let Ok(collection) = self.collection(&cursor.resource) else {
+            return Pull::Unregistered;
+        };
+        if !collection.history().reaches(cursor.position) {
+            return Pull::Overtaken;
+        }
+        let mut events = Vec::new();
+        for change in collection.history().after(cursor.position) {
+            if events.len() == max {
+                return Pull::Events { events, more: true };
+            }
+            events.extend(cursor.event(change));
+            cursor.position = change.revision;
+        }
+        cursor.position = cursor.position.max(self.revision());
+        let resource = &cursor.resource;
+        let served = self
+            .registry
+            .find(&resource.group, &resource.version, &resource.plural);
+        if events.is_empty() && served.is_none() {
+            return Pull::Unregistered;
+        }
+        Pull::Events {
+            events,
+            more: false,
+        }
+    }
+
+    /// Whether at least `limit` events wait for a cursor.
+    pub fn is_behind(&self, cursor: &WatchCursor, limit: usize) -> bool {
+        let Ok(collection) = self.collection(&cursor.resource) else {
+            return false;
+        };
+        let waiting = collection.history().after(cursor.position);
+        waiting
+            .filter_map(|change| cursor.event(change))
+            .take(limit)
+            .count()
+            >= limit
+    }
+}

@@ -1,0 +1,48 @@
+//! Label and field selectors as the server reads them from a query, with its error messages.
+
+mod field;
+mod label;
+
+pub(crate) use self::field::FieldSelector;
+pub(crate) use self::label::LabelSelector;
+
+use crate::model::StoredObject;
+use crate::resource::ResourceType;
+use crate::status::Status;
+
+/// Which objects of a collection a request means.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Selection {
+    pub(crate) labels: LabelSelector,
+    pub(crate) fields: FieldSelector,
+}
+
+impl Selection {
+    /// Reads both selectors; an unknown field is refused as a real server refuses it.
+    pub(crate) fn parse(
+        resource: &ResourceType,
+        labels: &str,
+        fields: &str,
+    ) -> Result<Self, Status> {
+        let labels = LabelSelector::parse(labels).map_err(Status::bad_request)?;
+        let fields = FieldSelector::parse(fields).map_err(Status::bad_request)?;
+        for name in fields.names() {
+            let known = matches!(name, "metadata.name" | "metadata.namespace")
+                || resource.selectable.iter().any(|(path, _)| path == name);
+            if !known {
+                return Err(Status::bad_request(format!(
+                    "field label not supported: {name}"
+                )));
+            }
+        }
+        Ok(Self { labels, fields })
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.labels.is_empty() && self.fields.is_empty()
+    }
+
+    pub(crate) fn matches(&self, object: &StoredObject) -> bool {
+        self.labels.matches(object.labels()) && self.fields.matches(|name| object.field(name))
+    }
+}

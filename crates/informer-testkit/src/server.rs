@@ -1,0 +1,488 @@
+//! The server: what its parts share, and its life from `start` to `shutdown`.
+
+use std::fmt;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use jiff::Timestamp;
+use parking_lot::Mutex;
+use serde_json::Value;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
+use tokio::task::{JoinHandle, JoinSet};
+use tokio_util::sync::CancellationToken;
+
+use crate::builder::{ApiServerBuilder, Settings};
+use crate::fault::{Fault, FaultQueue, FaultRule, RequestMatcher};
+use crate::http;
+use crate::model::{Cluster, DeleteOptions, ListOptions, Page, WriteOptions};
+use crate::patch::Patch;
+use crate::request::{RequestLog, RequestRecord};
+use crate::resource::ResourceType;
+use crate::status::Status;
+
+/// How an open watch stream is ended.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum StreamEnd {
+    /// As at its timeout: the body ends between two events.
+    #[default]
+    Clean,
+    /// With a last `ERROR` event.
+    Error(Status),
+    /// The connection breaks.
+    Cut,
+}
+
+/// What every connection works on.
+///
+/// # Lock order
+/// Each lock is held for a moment and never together with another one.
+pub(crate) struct Shared {
+    pub(crate) cluster: Mutex<Cluster>,
+    pub(crate) settings: Settings,
+    /// The revision of the last write.
+    pub(crate) written: watch::Sender<u64>,
+    /// How often all watches were ended, and how the last time.
+    pub(crate) end_watches: watch::Sender<(u64, StreamEnd)>,
+    pub(crate) shutdown: CancellationToken,
+    faults: Mutex<FaultQueue>,
+    requests: Mutex<RequestLog>,
+}
+
+impl Shared {
+    pub(crate) fn new(cluster: Cluster, settings: Settings) -> Self {
+        Self {
+            written: watch::Sender::new(cluster.revision()),
+            cluster: Mutex::new(cluster),
+            settings,
+            end_watches: watch::Sender::default(),
+            shutdown: CancellationToken::new(),
+            faults: Mutex::default(),
+            requests: Mutex::default(),
+        }
+    }
+
+    /// Changes the cluster and wakes the watches.
+    pub(crate) fn write<R>(&self, change: impl FnOnce(&mut Cluster) -> R) -> R {
+        let mut cluster = self.cluster.lock();
+        let result = change(&mut cluster);
+        let revision = cluster.revision();
+        drop(cluster);
+        self.written.send_if_modified(|known| {
+            let newer = revision > *known;
+            *known = revision.max(*known);
+            newer
+        });
+        result
+    }
+
+    pub(crate) fn log(&self, record: &RequestRecord) {
+        self.requests.lock().push(record.clone());
+    }
+
+    pub(crate) fn take_fault(&self, record: &RequestRecord) -> Option<Fault> {
+        self.faults.lock().take(record)
+    }
+
+    pub(crate) fn authorizes(&self, authorization: &str) -> bool {
+        let Some(token) = &self.settings.token else {
+            return true;
+        };
+        let given = authorization
+            .split_once(' ')
+            .filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));
+        given.is_some_and(|(_, given)| given.trim() == token)
+    }
+
+    /// As a real server: random between 30 and 60 minutes.
+    pub(crate) fn default_watch_timeout(&self) -> Duration {
+        Duration::from_secs(fastrand::u64(1800..3600))
+    }
+}
+
+/// A Kubernetes API server in memory, listening on loopback.
+///
+/// Requests over HTTP and the methods here work on the same objects; the methods write whole
+/// objects, status included, which no single request can. Dropping the server stops it.
+///
+/// Resources are named as people name them: `pods`, `po`, `v1/pods`, `apps/v1/deployments`,
+/// `deployments.apps`. Cluster-scoped resources have the namespace `""`.
+///
+/// ```
+/// use informer_testkit::ApiServer;
+/// use serde_json::json;
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let server = ApiServer::start().await?;
+/// server.create("pods", json!({"metadata": {"namespace": "web", "name": "a"}}))?;
+/// server.merge_patch("pods", "web", "a", json!({"status": {"phase": "Running"}}))?;
+/// assert_eq!(server.get("pods", "web", "a")?["status"]["phase"], "Running");
+/// println!("kubectl --server={} get pods -A", server.url());
+/// server.shutdown().await;
+/// # Ok(())
+/// # }
+/// ```
+pub struct ApiServer {
+    shared: Arc<Shared>,
+    address: SocketAddr,
+    task: Option<JoinHandle<()>>,
+}
+
+impl fmt::Debug for ApiServer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ApiServer")
+            .field("address", &self.address)
+            .finish_non_exhaustive()
+    }
+}
+
+impl ApiServer {
+    /// Starts a server with the defaults on a free port.
+    ///
+    /// # Errors
+    /// When no socket can be opened on loopback.
+    pub async fn start() -> io::Result<Self> {
+        Self::builder().start().await
+    }
+
+    /// Sets a server up before it starts.
+    pub fn builder() -> ApiServerBuilder {
+        ApiServerBuilder::default()
+    }
+
+    pub(crate) fn serve(listener: TcpListener, shared: Shared) -> io::Result<Self> {
+        let address = listener.local_addr()?;
+        let shared = Arc::new(shared);
+        let task = tokio::spawn(accept(listener, shared.clone()));
+        Ok(Self {
+            shared,
+            address,
+            task: Some(task),
+        })
+    }
+
+    /// `http://127.0.0.1:PORT`, without a slash at the end.
+    pub fn url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    /// The address the server listens on.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// A kubeconfig for this server, as YAML, for use with `kubectl`.
+    pub fn kubeconfig(&self) -> String {
+        let user = match &self.shared.settings.token {
+            // JSON's quoting is YAML's too.
+            Some(token) => format!("{{token: {}}}", Value::from(token.as_str())),
+            None => "{}".to_owned(),
+        };
+        format!(
+            "apiVersion: v1\nkind: Config\ncurrent-context: testkit\nclusters:\n- name: testkit\n  \
+             cluster: {{server: \"{url}\"}}\nusers:\n- name: testkit\n  user: {user}\ncontexts:\n\
+             - name: testkit\n  context: {{cluster: testkit, user: testkit, namespace: default}}\n",
+            url = self.url()
+        )
+    }
+
+    /// Makes another resource known.
+    pub fn register(&self, resource: ResourceType) {
+        self.shared.cluster.lock().register(resource);
+    }
+
+    /// Creates an object, in the namespace that its metadata names, or in `default`.
+    ///
+    /// # Errors
+    /// What the server would answer, such as 409 when the name is taken.
+    pub fn create(&self, resource: &str, object: Value) -> Result<Value, Status> {
+        let options = WriteOptions::at(Timestamp::now());
+        self.shared.write(|cluster| {
+            let resource = cluster.resource(resource)?;
+            let namespace = namespace_of(&resource, &object);
+            let object = cluster.create(&resource, &namespace, object, &options)?;
+            Ok(object.value(&resource))
+        })
+    }
+
+    /// Replaces the object that the metadata names. With a resource version in it, only that
+    /// version is replaced.
+    ///
+    /// # Errors
+    /// What the server would answer, such as 404, or 409 for a stale version.
+    pub fn replace(&self, resource: &str, object: Value) -> Result<Value, Status> {
+        let options = WriteOptions::at(Timestamp::now());
+        self.shared.write(|cluster| {
+            let resource = cluster.resource(resource)?;
+            let namespace = namespace_of(&resource, &object);
+            let name = object["metadata"]["name"]
+                .as_str()
+                .unwrap_or_default()
+                .to_owned();
+            let object = cluster.replace(&resource, &namespace, &name, object, &options)?;
+            Ok(object.value(&resource))
+        })
+    }
+
+    /// Applies a JSON merge patch.
+    ///
+    /// # Errors
+    /// What the server would answer, such as 404.
+    pub fn merge_patch(
+        &self,
+        resource: &str,
+        namespace: &str,
+        name: &str,
+        patch: Value,
+    ) -> Result<Value, Status> {
+        self.patch(resource, namespace, name, &Patch::Merge(patch))
+    }
+
+    /// Applies a patch of any kind.
+    ///
+    /// # Errors
+    /// What the server would answer, such as 404, or 422 for a patch that does not fit.
+    pub fn patch(
+        &self,
+        resource: &str,
+        namespace: &str,
+        name: &str,
+        patch: &Patch,
+    ) -> Result<Value, Status> {
+        let options = WriteOptions::at(Timestamp::now());
+        self.shared.write(|cluster| {
+            let resource = cluster.resource(resource)?;
+            let object = cluster.patch(&resource, namespace, name, patch, &options)?;
+            Ok(object.value(&resource))
+        })
+    }
+
+    /// Deletes an object; one with finalizers is only marked. Gives its last version.
+    ///
+    /// # Errors
+    /// What the server would answer, such as 404.
+    pub fn delete(&self, resource: &str, namespace: &str, name: &str) -> Result<Value, Status> {
+        let options = WriteOptions::at(Timestamp::now());
+        self.shared.write(|cluster| {
+            let resource = cluster.resource(resource)?;
+            let preconditions = DeleteOptions::default();
+            let deleted = cluster.delete(&resource, namespace, name, &preconditions, &options)?;
+            Ok(deleted.object.value(&resource))
+        })
+    }
+
+    /// Reads an object.
+    ///
+    /// # Errors
+    /// 404 when it does not exist.
+    pub fn get(&self, resource: &str, namespace: &str, name: &str) -> Result<Value, Status> {
+        let cluster = self.shared.cluster.lock();
+        let resource = cluster.resource(resource)?;
+        Ok(cluster.get(&resource, namespace, name)?.value(&resource))
+    }
+
+    /// All objects of a namespace, or of all namespaces when it is empty, in the order of their
+    /// keys.
+    ///
+    /// # Errors
+    /// 404 when there is no such resource.
+    pub fn list(&self, resource: &str, namespace: &str) -> Result<Vec<Value>, Status> {
+        let (resource, page) = self.page(resource, namespace, &ListOptions::new())?;
+        Ok(page
+            .items
+            .iter()
+            .map(|object| object.value(&resource))
+            .collect())
+    }
+
+    /// A list with all its options, undecoded: 50,000 objects are read in a moment.
+    ///
+    /// # Errors
+    /// What the server would answer.
+    pub fn page(
+        &self,
+        resource: &str,
+        namespace: &str,
+        options: &ListOptions,
+    ) -> Result<(Arc<ResourceType>, Page), Status> {
+        let cluster = self.shared.cluster.lock();
+        let resource = cluster.resource(resource)?;
+        let page = cluster.list(&resource, namespace, options)?;
+        Ok((resource, page))
+    }
+
+    /// Does several things in one step that no request sees half done.
+    pub fn with_cluster<R>(&self, change: impl FnOnce(&mut Cluster) -> R) -> R {
+        self.shared.write(change)
+    }
+
+    /// The revision of the last write.
+    pub fn resource_version(&self) -> u64 {
+        self.shared.cluster.lock().revision()
+    }
+
+    /// Forgets all history: from now on a list or a new watch at any older revision is too old.
+    /// Open watches go on.
+    pub fn compact(&self) {
+        let mut cluster = self.shared.cluster.lock();
+        let revision = cluster.revision();
+        cluster.compact(revision);
+    }
+
+    /// Forgets the history up to a revision.
+    pub fn compact_to(&self, revision: u64) {
+        self.shared.cluster.lock().compact(revision);
+    }
+
+    /// Sets how many changes of each resource a list or a new watch may go back.
+    pub fn set_history_limit(&self, changes: usize) {
+        self.shared.cluster.lock().set_history_limit(changes);
+    }
+
+    /// The requests received so far, oldest first; at most the last 100,000.
+    pub fn requests(&self) -> Vec<RequestRecord> {
+        self.shared.requests.lock().all()
+    }
+
+    /// Empties the log of requests.
+    pub fn clear_requests(&self) {
+        self.shared.requests.lock().clear();
+    }
+
+    /// Ends every open watch stream cleanly, as at its timeout.
+    pub fn drop_watches(&self) {
+        self.end_watches(StreamEnd::Clean);
+    }
+
+    /// Ends every open watch stream in the given way.
+    pub fn end_watches(&self, end: StreamEnd) {
+        self.shared
+            .end_watches
+            .send_modify(|last| *last = (last.0 + 1, end));
+    }
+
+    /// The next request that fits gets this fault. Faults for the same request are used up in the
+    /// order in which they were given.
+    pub fn fail_next(&self, matcher: RequestMatcher, fault: impl Into<Fault>) {
+        self.fail(matcher, fault, 1);
+    }
+
+    /// The next requests that fit get this fault, so many of them.
+    pub fn fail(&self, matcher: RequestMatcher, fault: impl Into<Fault>, times: usize) {
+        self.fail_after(matcher, 0, fault, times);
+    }
+
+    /// As [`Self::fail`], after so many requests that fit were let through.
+    pub fn fail_after(
+        &self,
+        matcher: RequestMatcher,
+        skip: usize,
+        fault: impl Into<Fault>,
+        times: usize,
+    ) {
+        let rule = FaultRule {
+            matcher,
+            fault: fault.into(),
+            skip,
+            times,
+        };
+        self.shared.faults.lock().push(rule);
+    }
+
+    /// Forgets the faults that have not hit yet.
+    pub fn clear_faults(&self) {
+        self.shared.faults.lock().clear();
+    }
+
+    /// Whether every fault has hit as often as it should.
+    pub fn faults_used_up(&self) -> bool {
+        self.shared.faults.lock().is_empty()
+    }
+
+    /// Stops the server: watches end cleanly, answers under way get a moment to be sent, then the
+    /// port is closed. Gives the cluster, with which another server can be started.
+    ///
+    /// Dropping the future stops the server at once.
+    pub async fn shutdown(mut self) -> Cluster {
+        self.shared.shutdown.cancel();
+        if let Some(task) = self.task.take() {
+            // It fails only if its runtime is going down.
+            let _ = task.await;
+        }
+        let empty = Cluster::new(
+            &crate::model::ClusterOptions::default(),
+            Timestamp::UNIX_EPOCH,
+        );
+        std::mem::replace(&mut *self.shared.cluster.lock(), empty)
+    }
+}
+
+impl Drop for ApiServer {
+    fn drop(&mut self) {
+        self.shared.shutdown.cancel();
+        if let Some(task) = self.task.take() {
+            task.abort();
+        }
+    }
+}
+
+fn namespace_of(resource: &ResourceType, object: &Value) -> String {
+    if !resource.namespaced {
+        return String::new();
+    }
+    object["metadata"]["namespace"]
+        .as_str()
+        .unwrap_or("default")
+        .to_owned()
+}
+
+/// How long answers under way may take after the server was told to stop.
+const DRAIN: Duration = Duration::from_secs(1);
+
+/// Accepts connections until the server stops. Owns them: they end with this task.
+async fn accept(listener: TcpListener, shared: Arc<Shared>) {
+    let mut connections = JoinSet::new();
+    loop {
+        let accepted = tokio::select! {
+            () = shared.shutdown.cancelled() => break,
+            Some(_) = connections.join_next() => continue,
+            accepted = listener.accept() => accepted,
+        };
+        match accepted {
+            Ok((stream, _)) => {
+                connections.spawn(connection(stream, shared.clone()));
+            }
+            // Too many open files, or the like: it may pass.
+            Err(_) => tokio::time::sleep(Duration::from_millis(10)).await,
+        }
+    }
+    drop(listener);
+    let drained = async { while connections.join_next().await.is_some() {} };
+    let _ = tokio::time::timeout(DRAIN, drained).await;
+    connections.shutdown().await;
+}
+
+async fn connection(stream: TcpStream, shared: Arc<Shared>) {
+    // Events are small and wanted at once.
+    let _ = stream.set_nodelay(true);
+    let service = service_fn(|request| http::serve(shared.clone(), request));
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        // As Go writes them.
+        .title_case_headers(true)
+        .serve_connection(TokioIo::new(stream), service);
+    tokio::pin!(connection);
+    tokio::select! {
+        // A client that breaks off is nothing to report.
+        _ = connection.as_mut() => return,
+        () = shared.shutdown.cancelled() => connection.as_mut().graceful_shutdown(),
+    }
+    let _ = connection.await;
+}

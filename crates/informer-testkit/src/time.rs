@@ -1,0 +1,19 @@
+//! Times as Kubernetes writes them.
+
+use jiff::Timestamp;
+
+/// `2026-11-29T15:33:37Z`: RFC 3339 in whole seconds.
+pub(crate) fn rfc3339(time: Timestamp) -> String {
+    time.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn seconds_are_whole() {
+        let time: Timestamp = "2026-11-29T15:33:37.987Z".parse().unwrap();
+        assert_eq!(rfc3339(time), "2026-11-29T15:33:37Z");
+    }
+}
