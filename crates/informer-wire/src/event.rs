@@ -58,8 +58,17 @@ impl SetAside {
     /// An object set aside for this reason.
     #[must_use]
     pub fn new(key: Option<ObjectKey>, known: Known, error: DecodeError) -> Self {
-        let Known { uid, resource_version, .. } = known;
-        Self { key, uid, resource_version, error }
+        let Known {
+            uid,
+            resource_version,
+            ..
+        } = known;
+        Self {
+            key,
+            uid,
+            resource_version,
+            error,
+        }
     }
 }
 
@@ -79,7 +88,10 @@ impl ListMeta {
     /// The end of a list that is complete at this resource version.
     #[must_use]
     pub fn at(resource_version: ResourceVersion) -> Self {
-        Self { resource_version: Some(resource_version), ..Self::default() }
+        Self {
+            resource_version: Some(resource_version),
+            ..Self::default()
+        }
     }
 
     /// Says that more pages follow.

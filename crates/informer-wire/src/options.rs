@@ -119,15 +119,45 @@ impl ListOptions {
     pub fn query_pairs(&self) -> Vec<(&'static str, String)> {
         let mut pairs = Vec::new();
         let mut push = |name, value: Option<String>| pairs.extend(value.map(|value| (name, value)));
-        push("labelSelector", self.label_selector.clone().filter(|s| !s.is_empty()));
-        push("fieldSelector", self.field_selector.clone().filter(|s| !s.is_empty()));
-        push("limit", self.limit.filter(|limit| *limit > 0).map(|limit| limit.to_string()));
-        push("continue", self.continue_token.clone().filter(|s| !s.is_empty()));
-        push("resourceVersion", self.resource_version.as_ref().map(ToString::to_string));
-        push("resourceVersionMatch", self.resource_version_match.map(|m| format!("{m:?}")));
-        push("timeoutSeconds", self.timeout.map(|timeout| timeout.as_secs().max(1).to_string()));
-        push("allowWatchBookmarks", self.allow_watch_bookmarks.then(|| "true".to_owned()));
-        push("sendInitialEvents", self.send_initial_events.map(|send| send.to_string()));
+        push(
+            "labelSelector",
+            self.label_selector.clone().filter(|s| !s.is_empty()),
+        );
+        push(
+            "fieldSelector",
+            self.field_selector.clone().filter(|s| !s.is_empty()),
+        );
+        push(
+            "limit",
+            self.limit
+                .filter(|limit| *limit > 0)
+                .map(|limit| limit.to_string()),
+        );
+        push(
+            "continue",
+            self.continue_token.clone().filter(|s| !s.is_empty()),
+        );
+        push(
+            "resourceVersion",
+            self.resource_version.as_ref().map(ToString::to_string),
+        );
+        push(
+            "resourceVersionMatch",
+            self.resource_version_match.map(|m| format!("{m:?}")),
+        );
+        push(
+            "timeoutSeconds",
+            self.timeout
+                .map(|timeout| timeout.as_secs().max(1).to_string()),
+        );
+        push(
+            "allowWatchBookmarks",
+            self.allow_watch_bookmarks.then(|| "true".to_owned()),
+        );
+        push(
+            "sendInitialEvents",
+            self.send_initial_events.map(|send| send.to_string()),
+        );
         pairs
     }
 }

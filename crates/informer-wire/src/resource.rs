@@ -99,7 +99,13 @@ where
     T::Scope: KnownScope,
 {
     fn resource() -> Resource {
-        Resource::new(T::GROUP, T::VERSION, T::KIND, T::URL_PATH_SEGMENT, T::Scope::SCOPE)
+        Resource::new(
+            T::GROUP,
+            T::VERSION,
+            T::KIND,
+            T::URL_PATH_SEGMENT,
+            T::Scope::SCOPE,
+        )
     }
 }
 

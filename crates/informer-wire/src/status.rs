@@ -112,11 +112,17 @@ impl Status {
     #[doc(alias = "IsTooLargeResourceVersionError")]
     pub fn is_resource_version_too_large(&self) -> bool {
         let cause = self.details.iter().flat_map(|details| &details.causes);
-        if cause.clone().any(|cause| cause.reason == "ResourceVersionTooLarge") {
+        if cause
+            .clone()
+            .any(|cause| cause.reason == "ResourceVersionTooLarge")
+        {
             return true;
         }
         // Servers up to 1.18 say it in words only, as a cause or in the message.
-        let says = |text: &str| text.to_ascii_lowercase().contains("too large resource version");
+        let says = |text: &str| {
+            text.to_ascii_lowercase()
+                .contains("too large resource version")
+        };
         let timeout = self.code == 504 || self.reason == "Timeout";
         timeout && (says(&self.message) || cause.into_iter().any(|cause| says(&cause.message)))
     }
@@ -185,7 +191,11 @@ impl Status {
 
 impl fmt::Display for Status {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let message = if self.message.is_empty() { "no message" } else { &self.message };
+        let message = if self.message.is_empty() {
+            "no message"
+        } else {
+            &self.message
+        };
         match (self.code, self.reason.as_str()) {
             (0, "") => f.write_str(message),
             (0, reason) => write!(f, "{message} ({reason})"),

@@ -1,0 +1,53 @@
+//! The trait of everything that can be read from an API server.
+
+use serde::de::DeserializeOwned;
+
+use super::format::ReadVerb;
+use super::object::WireObject;
+use crate::error::DecodeError;
+
+/// A type that can be read from an API server's answers.
+///
+/// Everything that serde can read is: k8s-openapi's types, custom resources, a struct of your own with the few fields
+/// that you need. The types of this crate that read more cleverly implement it themselves, and therefore never
+/// `Deserialize`.
+///
+/// ```
+/// use informer_wire::{DecodeOptions, ObjectMeta, WireFormat, decode_object};
+///
+/// #[derive(serde::Deserialize)]
+/// struct Pod { metadata: ObjectMeta, spec: Spec }
+///
+/// #[derive(serde::Deserialize)]
+/// #[serde(rename_all = "camelCase")]
+/// struct Spec { node_name: Option<String> }
+///
+/// let json = br#"{"metadata":{"name":"a"},"spec":{"nodeName":"n","containers":[]}}"#;
+/// let pod: Pod = decode_object(WireFormat::Json, json, &DecodeOptions::default())?;
+/// assert_eq!(pod.metadata.name(), "a");
+/// assert_eq!(pod.spec.node_name.as_deref(), Some("n"));
+/// # Ok::<(), informer_wire::DecodeError>(())
+/// ```
+pub trait FromWire: Sized + Send + Sync + 'static {
+    /// The value of the `Accept` header of requests whose answers are read as this type.
+    #[must_use]
+    fn accept(verb: ReadVerb) -> &'static str {
+        let _ = verb;
+        "application/json"
+    }
+
+    /// Reads one object.
+    ///
+    /// # Errors
+    /// When the object is not of this type's shape.
+    fn from_wire(object: WireObject<'_>) -> Result<Self, DecodeError>;
+}
+
+impl<T> FromWire for T
+where
+    T: DeserializeOwned + Send + Sync + 'static,
+{
+    fn from_wire(object: WireObject<'_>) -> Result<Self, DecodeError> {
+        object.deserialize()
+    }
+}

@@ -1,0 +1,64 @@
+//! How objects are decoded.
+
+use informer_store::{Known, ObjectKey};
+
+use crate::intern::Interner;
+use crate::limits::Limits;
+use crate::resource::Resource;
+
+/// Says which copy of an object is known already, so that an equal one need not be decoded.
+pub type KnownFn = dyn Fn(&ObjectKey) -> Option<Known> + Send + Sync;
+
+/// How objects are decoded.
+///
+/// ```
+/// use informer_wire::{DecodeOptions, Limits};
+///
+/// let options = DecodeOptions::default()
+///     .keep_managed_fields(true)
+///     .limits(Limits::default().object_bytes(8 << 20));
+/// ```
+#[derive(Debug, Clone, Default)]
+#[non_exhaustive]
+pub struct DecodeOptions {
+    /// Whether `metadata.managedFields` reach types that can hold them. By default they are dropped before they are
+    /// built, which halves a typical object. Our own [`ObjectMeta`](crate::ObjectMeta) never holds them.
+    pub keep_managed_fields: bool,
+    /// How much a server may send.
+    pub limits: Limits,
+    /// What is being read. It says the type of objects where neither they nor their list do, and of objects whose
+    /// metadata alone was asked for.
+    pub resource: Option<Resource>,
+    /// Where objects find the texts that they share. Clones of these options share it.
+    pub interner: Interner,
+}
+
+impl DecodeOptions {
+    /// Sets whether `metadata.managedFields` are kept.
+    #[must_use]
+    pub const fn keep_managed_fields(mut self, keep: bool) -> Self {
+        self.keep_managed_fields = keep;
+        self
+    }
+
+    /// Sets how much a server may send.
+    #[must_use]
+    pub const fn limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// Sets what is being read.
+    #[must_use]
+    pub fn resource(mut self, resource: Resource) -> Self {
+        self.resource = Some(resource);
+        self
+    }
+
+    /// Sets where objects find the texts that they share.
+    #[must_use]
+    pub fn interner(mut self, interner: Interner) -> Self {
+        self.interner = interner;
+        self
+    }
+}

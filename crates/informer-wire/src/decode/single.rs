@@ -1,0 +1,57 @@
+//! Decodes an answer that is one object.
+
+use super::format::WireFormat;
+use super::from_wire::FromWire;
+use super::object::{Context, Types};
+use super::options::DecodeOptions;
+use crate::error::DecodeError;
+use crate::json::Outline;
+
+const WHAT: &str = "object";
+
+/// Decodes the whole body of an answer that is one object, as get, create and patch give it.
+///
+/// # Errors
+/// When the bytes are no object of this type. A `Status` in its place gives [`DecodeError::Status`].
+pub fn decode_object<K: FromWire>(
+    format: WireFormat,
+    body: &[u8],
+    options: &DecodeOptions,
+) -> Result<K, DecodeError> {
+    let outline = match format {
+        WireFormat::Json => Outline::read(WHAT, body)?,
+    };
+    if !outline.is_named() {
+        return Err(unnamed(WHAT, &outline));
+    }
+    let limit = options.limits.object_bytes;
+    if body.len() > limit {
+        return Err(DecodeError::TooLarge {
+            what: WHAT,
+            limit: limit as u64,
+        });
+    }
+    Context::new(options.clone()).read(&outline, Types::default())
+}
+
+/// Why an object without a name came: it may be an error of the server, or a table.
+pub(super) fn unnamed(what: &'static str, outline: &Outline<'_>) -> DecodeError {
+    match outline.kind.as_deref() {
+        Some("Status") => match serde_json::from_slice(outline.text) {
+            Ok(status) => DecodeError::Status(Box::new(status)),
+            Err(_) => DecodeError::malformed(what, "it is a Status that cannot be read"),
+        },
+        Some("Table") if is_meta(outline) => DecodeError::UnexpectedKind {
+            expected: "an object",
+            kind: "Table".to_owned(),
+        },
+        _ => DecodeError::Unnamed { what },
+    }
+}
+
+fn is_meta(outline: &Outline<'_>) -> bool {
+    outline
+        .api_version
+        .as_deref()
+        .is_some_and(|version| version.starts_with("meta.k8s.io/"))
+}

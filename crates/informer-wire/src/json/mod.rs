@@ -1,0 +1,19 @@
+//! JSON from a stream, cut into the values that matter: events of a watch, items of a list.
+//!
+//! Nothing here builds objects; the splitters only find where each begins and ends, at the speed of memory. They do
+//! no I/O: bytes are pushed in as they arrive, whole values are taken out.
+
+mod buffer;
+mod cursor;
+mod frame;
+mod list;
+mod locate;
+mod outline;
+mod scan;
+
+pub use frame::{FrameSplitter, StreamEnd};
+pub use list::{ListSplitter, ListText};
+
+pub(crate) use cursor::{Cursor, Syntax, text_of};
+pub(crate) use locate::describe;
+pub(crate) use outline::Outline;

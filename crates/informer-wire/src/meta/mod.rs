@@ -1,0 +1,9 @@
+//! Metadata of objects, in little memory.
+
+mod object_meta;
+mod owner;
+mod read;
+mod time;
+mod write;
+
+pub use object_meta::ObjectMeta;

@@ -1,0 +1,172 @@
+//! Error answers: a `Status` from whatever body a server, a proxy or a load balancer sent.
+
+use crate::status::Status;
+
+/// How much of a body that is no `Status` becomes its message.
+const MAX_TEXT: usize = 2048;
+
+impl Status {
+    /// How many bytes of an error answer's body are worth reading.
+    pub const MAX_BODY: usize = 1 << 20;
+
+    /// The error that an HTTP answer with this status code, `Content-Type` and body tells.
+    ///
+    /// Whatever the body is, the result tells the code and something that a person can read. A JSON `Status` is
+    /// taken as it is, its kind and content type may be missing; the text of another body, cut short, becomes the
+    /// message; of an HTML page only its title does.
+    ///
+    /// ```
+    /// use informer_wire::Status;
+    ///
+    /// let status = Status::from_response(503, Some("text/plain"), b"no endpoints available\n");
+    /// assert_eq!(status.to_string(), "no endpoints available (503 ServiceUnavailable)");
+    /// let status = Status::from_response(504, Some("text/html"), b"<html><title>Bad day</title></html>");
+    /// assert_eq!(status.message, "Bad day");
+    /// ```
+    #[must_use]
+    pub fn from_response(code: u16, content_type: Option<&str>, body: &[u8]) -> Self {
+        let body = &body[..body.len().min(Self::MAX_BODY)];
+        if let Some(status) = json_status(code, body) {
+            return status;
+        }
+        let text = String::from_utf8_lossy(&body[..body.len().min(4 * MAX_TEXT)]);
+        let is_html = content_type.is_some_and(|kind| kind.to_ascii_lowercase().contains("html"))
+            || text.trim_start().starts_with('<');
+        let message = if is_html { title(&text) } else { plain(&text) };
+        let message = if message.is_empty() {
+            format!("the server answered with HTTP {code} and told no reason")
+        } else {
+            message
+        };
+        Self::failure(code, reason_of(code), message)
+    }
+}
+
+/// The body, if it is a JSON `Status` that says anything.
+fn json_status(code: u16, body: &[u8]) -> Option<Status> {
+    #[derive(serde::Deserialize)]
+    struct Kind {
+        #[serde(default)]
+        kind: Option<String>,
+    }
+    if !body.trim_ascii_start().starts_with(b"{") {
+        return None;
+    }
+    let Kind { kind } = serde_json::from_slice(body).ok()?;
+    if kind.is_some_and(|kind| !kind.is_empty() && kind != "Status") {
+        return None;
+    }
+    let mut status = serde_json::from_slice::<Status>(body).ok()?;
+    let is_empty = status.message.is_empty() && status.reason.is_empty() && status.code == 0;
+    if is_empty || status.status == "Success" {
+        return None;
+    }
+    if status.code == 0 {
+        status.code = code;
+    }
+    if status.reason.is_empty() {
+        reason_of(status.code).clone_into(&mut status.reason);
+    }
+    Some(status)
+}
+
+/// The text in one line, without control characters, cut short.
+fn plain(text: &str) -> String {
+    let mut out = String::new();
+    for word in text
+        .split(|c: char| c.is_whitespace() || c.is_control())
+        .filter(|w| !w.is_empty())
+    {
+        if !out.is_empty() {
+            out.push(' ');
+        }
+        out.push_str(word);
+        if out.len() > MAX_TEXT {
+            let end = (0..=MAX_TEXT)
+                .rev()
+                .find(|&at| out.is_char_boundary(at))
+                .unwrap_or(0);
+            out.truncate(end);
+            out.push('…');
+            break;
+        }
+    }
+    out
+}
+
+/// The title of an HTML page.
+fn title(html: &str) -> String {
+    let lower = html.to_ascii_lowercase();
+    let Some(from) = lower.find("<title>").map(|at| at + "<title>".len()) else {
+        return String::new();
+    };
+    let to = lower[from..]
+        .find("</title>")
+        .map_or(html.len(), |at| from + at);
+    plain(&html[from..to])
+}
+
+/// The reason that API servers give with a code.
+const fn reason_of(code: u16) -> &'static str {
+    match code {
+        400 => "BadRequest",
+        401 => "Unauthorized",
+        403 => "Forbidden",
+        404 => "NotFound",
+        405 => "MethodNotAllowed",
+        406 => "NotAcceptable",
+        409 => "Conflict",
+        410 => "Expired",
+        413 => "RequestEntityTooLarge",
+        415 => "UnsupportedMediaType",
+        422 => "Invalid",
+        429 => "TooManyRequests",
+        500 => "InternalError",
+        503 => "ServiceUnavailable",
+        504 => "Timeout",
+        _ => "",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // INV-WIRE-11
+    #[test]
+    fn an_error_is_told_whatever_the_body_is() {
+        let cases: [(u16, Option<&str>, &[u8], &str); 11] = [
+            (
+                403,
+                Some("application/json"),
+                br#"{"kind":"Status","status":"Failure","message":"no","reason":"Forbidden","code":403}"#,
+                "no (403 Forbidden)",
+            ),
+            // A request that took too long: no kind, no content type.
+            (504, None, br#"{"metadata":{},"status":"Failure","message":"timed out","reason":"Timeout","code":504}"#, "timed out (504 Timeout)"),
+            (500, None, br#" {"message":"x"}"#, "x (500 InternalError)"),
+            (429, Some("text/plain"), b"Too many requests, please try again later.\n", "Too many requests, please try again later. (429 TooManyRequests)"),
+            (502, Some("text/html; charset=utf-8"), b"<html>\n<head><TITLE>502\n Bad Gateway</TITLE></head>", "502 Bad Gateway (502)"),
+            (502, None, b"<!doctype html><p>", "the server answered with HTTP 502 and told no reason (502)"),
+            (404, None, b"", "the server answered with HTTP 404 and told no reason (404 NotFound)"),
+            (500, Some("application/json"), br#"{"kind":"Pod","message":"not a status"}"#, r#"{"kind":"Pod","message":"not a status"} (500 InternalError)"#),
+            (500, Some("application/json"), br#"{"message":5}"#, r#"{"message":5} (500 InternalError)"#),
+            (500, None, b"\xff\x00\x1b[31mred", "\u{fffd} [31mred (500 InternalError)"),
+            (500, None, b"null", "null (500 InternalError)"),
+        ];
+        for (code, content_type, body, expected) in cases {
+            let status = Status::from_response(code, content_type, body);
+            assert_eq!(status.to_string(), expected);
+            assert_eq!(status.code, code);
+            assert_eq!(status.status, "Failure");
+        }
+    }
+
+    #[test]
+    fn long_bodies_are_cut_short() {
+        let body = "ü".repeat(1 << 20);
+        let status = Status::from_response(500, None, body.as_bytes());
+        assert!(status.message.len() <= MAX_TEXT + '…'.len_utf8());
+        assert!(status.message.ends_with('…'));
+    }
+}
