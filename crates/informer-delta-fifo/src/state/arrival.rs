@@ -1,0 +1,114 @@
+//! Up to which resource version everything has arrived, and what arrived while a list was under way.
+
+use std::collections::HashMap;
+
+use informer_store::{ObjectKey, ResourceVersion};
+
+/// When a list was opened.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Opened(u64);
+
+/// What has arrived.
+#[derive(Debug, Default)]
+pub(crate) struct Arrival {
+    /// Everything up to here has arrived.
+    complete: Option<ResourceVersion>,
+    /// Everything up to here was applied.
+    applied: Option<ResourceVersion>,
+    /// Everything up to here has arrived, once the open lists are settled.
+    after_lists: Option<ResourceVersion>,
+    /// How many lists are under way.
+    open: usize,
+    /// Counts openings and touches.
+    tick: u64,
+    /// Keys that changed while a list was under way, and when.
+    touched: HashMap<ObjectKey, u64>,
+}
+
+impl Arrival {
+    pub(crate) fn is_list_open(&self) -> bool {
+        self.open > 0
+    }
+
+    pub(crate) fn complete(&self) -> Option<&ResourceVersion> {
+        self.complete.as_ref()
+    }
+
+    /// True if a consumer has yet to hear how far things have come.
+    pub(crate) fn has_news(&self) -> bool {
+        self.complete.is_some() && self.complete != self.applied
+    }
+
+    /// Everything up to this version has arrived.
+    pub(crate) fn arrive(&mut self, version: Option<ResourceVersion>) {
+        let Some(version) = version.filter(|version| !version.is_unset()) else {
+            return;
+        };
+        // While a list is under way, what came before it in the server's history may still be missing.
+        let mark = if self.open > 0 {
+            &mut self.after_lists
+        } else {
+            &mut self.complete
+        };
+        if mark
+            .as_ref()
+            .is_none_or(|mark| !version.is_older_than(mark))
+        {
+            *mark = Some(version);
+        }
+    }
+
+    /// A consumer has applied everything up to this version.
+    pub(crate) fn applied(&mut self, version: Option<&ResourceVersion>) {
+        if let Some(version) = version {
+            self.applied = Some(version.clone());
+        }
+    }
+
+    pub(crate) fn open_list(&mut self) -> Opened {
+        self.open += 1;
+        self.tick += 1;
+        Opened(self.tick)
+    }
+
+    /// A list ended, well or not.
+    pub(crate) fn close_list(&mut self) {
+        self.open = self.open.saturating_sub(1);
+        if self.open == 0 {
+            self.touched.clear();
+            let after = self.after_lists.take();
+            self.arrive(after);
+        }
+    }
+
+    /// Everything up to the version of a list has arrived, and after a rewind nothing later.
+    pub(crate) fn listed(&mut self, version: &ResourceVersion, rewind: bool) {
+        if rewind {
+            self.complete = None;
+            self.after_lists = None;
+        }
+        if version.is_unset() {
+            return;
+        }
+        if self
+            .complete
+            .as_ref()
+            .is_none_or(|mark| !version.is_older_than(mark))
+        {
+            self.complete = Some(version.clone());
+        }
+    }
+
+    /// This key changed.
+    pub(crate) fn touch(&mut self, key: &ObjectKey) {
+        if self.open > 0 {
+            self.tick += 1;
+            self.touched.insert(key.clone(), self.tick);
+        }
+    }
+
+    /// True if the key changed after that list was opened.
+    pub(crate) fn is_touched_since(&self, key: &ObjectKey, opened: Opened) -> bool {
+        !self.touched.is_empty() && self.touched.get(key).is_some_and(|&tick| tick > opened.0)
+    }
+}

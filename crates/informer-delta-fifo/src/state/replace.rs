@@ -1,0 +1,267 @@
+//! Taking in a whole list: what it holds, and what it no longer holds.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use informer_store::{Object, ObjectKey, ReplaceEnd};
+
+use crate::delta::{Chain, Deleted, Delta};
+use crate::state::arrival::Opened;
+use crate::state::list::{ListTable, Listed};
+use crate::state::rules::{ListOrder, Newest, Verdict, judge_listed, outlives_list};
+use crate::state::{Replacement, State, Sync, listed_delta};
+
+/// A list that has come to its end.
+#[derive(Debug)]
+struct Ended<'a> {
+    end: &'a ReplaceEnd,
+    opened: Opened,
+    now: Instant,
+}
+
+/// What becomes of one item of a list.
+enum Outcome<K> {
+    /// There is nothing to tell.
+    Nothing,
+    /// The whole of what is queued of the key.
+    Tell(Listed<K>),
+    /// A new object under an old name: the end of the old one must be told first.
+    NewLife(Arc<K>, Listed<K>),
+}
+
+impl<K: Object> State<K> {
+    pub(crate) fn open_list(&mut self) -> Opened {
+        self.arrival.open_list()
+    }
+
+    /// A list was given up. It leaves nothing.
+    pub(crate) fn abandon_list(&mut self) {
+        self.arrival.close_list();
+    }
+
+    /// A list is complete. Everything queued becomes part of one replace.
+    pub(crate) fn finish_list(
+        &mut self,
+        list: ListTable<K>,
+        end: ReplaceEnd,
+        opened: Opened,
+        now: Instant,
+    ) {
+        let ended = Ended {
+            end: &end,
+            opened,
+            now,
+        };
+        self.delete_unlisted(&list, &ended);
+        match self.replace.take() {
+            None => self.adopt(list, &ended),
+            Some(earlier) => self.merge(earlier, list, &ended),
+        }
+        self.queue.join_replace();
+        self.arrival.listed(&end.resource_version, end.rewind);
+        self.arrival.close_list();
+        if self.sync == Sync::Unpopulated {
+            self.count_initial();
+        }
+    }
+
+    /// The first list: synced once it is applied, at once if there is nothing to apply (client-go's D7).
+    fn count_initial(&mut self) {
+        let is_empty = self.depth() == 0 && self.flight.is_none();
+        self.sync = if is_empty {
+            Sync::Synced
+        } else {
+            Sync::Pending
+        };
+        if let Some(replace) = &mut self.replace {
+            replace.completes_sync = !is_empty;
+        }
+    }
+
+    /// Appends deletions of what is queued, in flight or known but not listed (client-go's D5).
+    fn delete_unlisted(&mut self, list: &ListTable<K>, ended: &Ended<'_>) {
+        for id in 0..self.queue.end() {
+            let Some(entry) = self.queue.entry(id) else {
+                continue;
+            };
+            if !list.contains(&entry.key) {
+                let key = entry.key.clone();
+                self.delete_lost(key, ended);
+            }
+        }
+        for key in self.unlisted_outside_entries(list) {
+            self.delete_lost(key, ended);
+        }
+    }
+
+    /// Unlisted keys of the earlier list, of the batch that is out, and of the store.
+    fn unlisted_outside_entries(&self, list: &ListTable<K>) -> Vec<ObjectKey> {
+        let mut keys = Vec::new();
+        let mut visit = |key: &ObjectKey| {
+            if !list.contains(key) {
+                keys.push(key.clone());
+            }
+        };
+        if let Some(earlier) = &self.replace {
+            let live = earlier
+                .list
+                .iter()
+                .filter(|item| !matches!(item.what, Listed::Told));
+            live.for_each(|item| visit(&item.key));
+        }
+        if let Some(flight) = &self.flight {
+            flight
+                .iter()
+                .map(|(key, _)| key)
+                .filter(|key| !self.is_queued(key))
+                .for_each(&mut visit);
+        }
+        if let Some(known) = &self.known {
+            known.for_each(&mut |key, _| {
+                if !list.contains(key) && !self.is_queued(key) && !self.is_in_flight(key) {
+                    keys.push(key.clone());
+                }
+            });
+        }
+        keys
+    }
+
+    fn delete_lost(&mut self, key: ObjectKey, ended: &Ended<'_>) {
+        let Newest::Present(object) = self.newest(&key) else {
+            return;
+        };
+        let meanwhile = self.arrival.is_touched_since(&key, ended.opened);
+        if outlives_list(&*object, ended.end, meanwhile) {
+            return;
+        }
+        let at = Some(ended.end.resource_version.clone());
+        self.append_deleted(key, Deleted::FinalStateUnknown(object), at, ended.now);
+    }
+
+    /// The list becomes the replace at the head of the queue, item for item in its own memory.
+    fn adopt(&mut self, mut list: ListTable<K>, ended: &Ended<'_>) {
+        for at in 0..list.positions() {
+            let what = list.set(at, Listed::Told);
+            if matches!(what, Listed::Told) {
+                continue;
+            }
+            let key = list.item(at).key.clone();
+            if let Some(what) = self.take_item(&key, what, ended) {
+                list.set(at, what);
+            }
+        }
+        self.replace = Some(Replacement {
+            list,
+            end: ended.end.clone(),
+            completes_sync: false,
+            since: ended.now,
+        });
+    }
+
+    /// An earlier list still waits: this one is told after it, key by key, in one replace.
+    fn merge(&mut self, mut earlier: Replacement<K>, list: ListTable<K>, ended: &Ended<'_>) {
+        earlier.end = ReplaceEnd::new(ended.end.resource_version.clone())
+            .rewind(ended.end.rewind || earlier.end.rewind);
+        self.replace = Some(earlier);
+        for item in list.into_items() {
+            let (key, what) = (item.key, item.what);
+            if matches!(what, Listed::Told) {
+                continue;
+            }
+            if let Some(what) = self.take_item(&key, what, ended)
+                && let Some(replace) = &mut self.replace
+            {
+                replace.list.insert(key, what);
+            }
+        }
+    }
+
+    /// Takes in one item. Returns what the list itself must tell, if it is to tell anything.
+    fn take_item(
+        &mut self,
+        key: &ObjectKey,
+        what: Listed<K>,
+        ended: &Ended<'_>,
+    ) -> Option<Listed<K>> {
+        let outcome = self.judge_item(key, what, ended);
+        let queued = self.queue.find(key).or_else(|| match outcome {
+            Outcome::Nothing => None,
+            _ => self.promote(key),
+        });
+        match (outcome, queued) {
+            (Outcome::Nothing, _) => None,
+            (Outcome::Tell(what), None) => Some(what),
+            (Outcome::Tell(what), Some(_)) => {
+                let delta = listed_delta(what, self.emit_replaced)?;
+                self.append(key.clone(), delta, ended.now);
+                None
+            }
+            (Outcome::NewLife(old, what), queued) => {
+                let deltas = [
+                    Delta::Deleted(Deleted::FinalStateUnknown(old)),
+                    listed_delta(what, self.emit_replaced)?,
+                ];
+                if queued.is_some() {
+                    deltas
+                        .into_iter()
+                        .for_each(|delta| self.append(key.clone(), delta, ended.now));
+                } else {
+                    let entry = self.new_entry(key.clone(), Chain::from_iter(deltas), ended.now);
+                    self.queue.insert_listed(entry);
+                    if let Some(earlier) = &mut self.replace {
+                        earlier.list.insert(key.clone(), Listed::Told);
+                    }
+                }
+                None
+            }
+        }
+    }
+
+    fn judge_item(&mut self, key: &ObjectKey, what: Listed<K>, ended: &Ended<'_>) -> Outcome<K> {
+        let newest = self.newest(key);
+        let object = match (what, newest) {
+            (Listed::Object(object), newest) => {
+                let order = ListOrder {
+                    rewind: ended.end.rewind,
+                    arrived_meanwhile: self.arrival.is_touched_since(key, ended.opened),
+                };
+                return self.judge_listed_object(key, object, newest, order);
+            }
+            (Listed::Keep, Newest::Present(object)) => object,
+            (Listed::SetAside, Newest::Present(_)) => return Outcome::Tell(Listed::SetAside),
+            _ => return Outcome::Nothing,
+        };
+        self.tell_unchanged(key, object)
+    }
+
+    fn judge_listed_object(
+        &mut self,
+        key: &ObjectKey,
+        object: Arc<K>,
+        newest: Newest<K>,
+        order: ListOrder,
+    ) -> Outcome<K> {
+        match judge_listed(newest, &*object, order) {
+            Verdict::Take => Outcome::Tell(Listed::Object(object)),
+            Verdict::NewLife(old) => Outcome::NewLife(old, Listed::Object(object)),
+            Verdict::Stale => {
+                self.counts.stale += 1;
+                self.garbage.push(object);
+                Outcome::Nothing
+            }
+            Verdict::Unchanged(known) => {
+                self.garbage.push(object);
+                self.tell_unchanged(key, known)
+            }
+        }
+    }
+
+    /// The copy that is known is told again, unless it is on its way already.
+    fn tell_unchanged(&mut self, key: &ObjectKey, known: Arc<K>) -> Outcome<K> {
+        self.counts.unchanged += 1;
+        if self.is_queued(key) || self.is_in_flight(key) {
+            return Outcome::Nothing;
+        }
+        Outcome::Tell(Listed::Object(known))
+    }
+}

@@ -1,0 +1,214 @@
+//! Small objects, a naive store and short notations for the tests of the queue.
+#![allow(dead_code, reason = "each test binary uses its part")]
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use informer_delta_fifo::{Batch, Deleted, Delta, DeltaFifo, KnownObjects};
+use informer_store::{
+    Deletion, DeltaSink, Object, ObjectKey, ObjectMetadata, OwnerReference, Replace, ReplaceEnd,
+    ResourceVersion, Uid,
+};
+use parking_lot::Mutex;
+
+/// An object with as much identity as a test needs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Thing {
+    pub(crate) name: String,
+    pub(crate) uid: Option<u32>,
+    pub(crate) version: Option<u64>,
+    pub(crate) value: u64,
+}
+
+impl ObjectMetadata for Thing {
+    fn name(&self) -> Option<&str> {
+        Some(&self.name)
+    }
+    fn namespace(&self) -> Option<&str> {
+        None
+    }
+    fn uid(&self) -> Option<Uid> {
+        self.uid.map(|uid| Uid::new(&format!("uid-{uid}")))
+    }
+    fn resource_version(&self) -> Option<ResourceVersion> {
+        self.version.map(ResourceVersion::from)
+    }
+    fn labels(&self) -> impl Iterator<Item = (&str, &str)> {
+        std::iter::empty()
+    }
+    fn annotations(&self) -> impl Iterator<Item = (&str, &str)> {
+        std::iter::empty()
+    }
+    fn owner_references(&self) -> impl Iterator<Item = OwnerReference<'_>> {
+        std::iter::empty()
+    }
+}
+
+impl Object for Thing {
+    type Metadata = Self;
+    fn metadata(&self) -> &Self {
+        self
+    }
+}
+
+/// An object without identity, like those of client-go's own tests.
+pub(crate) fn plain(name: &str, value: u64) -> Arc<Thing> {
+    Arc::new(Thing {
+        name: name.into(),
+        uid: None,
+        version: None,
+        value,
+    })
+}
+
+/// An object of life `uid` at a version, which is its value too.
+pub(crate) fn thing(name: &str, uid: u32, version: u64) -> Arc<Thing> {
+    Arc::new(Thing {
+        name: name.into(),
+        uid: Some(uid),
+        version: Some(version),
+        value: version,
+    })
+}
+
+pub(crate) fn key(name: &str) -> ObjectKey {
+    ObjectKey::cluster_scoped(name)
+}
+
+/// A store as naive as can be.
+#[derive(Debug, Default)]
+pub(crate) struct NaiveStore(Mutex<BTreeMap<ObjectKey, Arc<Thing>>>);
+
+impl NaiveStore {
+    pub(crate) fn holding(objects: &[Arc<Thing>]) -> Arc<Self> {
+        let store = Self::default();
+        objects.iter().for_each(|object| store.put(object));
+        Arc::new(store)
+    }
+
+    pub(crate) fn put(&self, object: &Arc<Thing>) {
+        self.0.lock().insert(key(&object.name), Arc::clone(object));
+    }
+
+    pub(crate) fn contents(&self) -> BTreeMap<ObjectKey, Arc<Thing>> {
+        self.0.lock().clone()
+    }
+
+    /// Applies a batch by presence, as a controller does, and says what a handler hears.
+    pub(crate) fn apply(&self, batch: &Batch<Thing>) -> Vec<String> {
+        let mut objects = self.0.lock();
+        let mut heard = Vec::new();
+        for deltas in batch.iter() {
+            let key = deltas.key();
+            for delta in deltas.deltas() {
+                match delta {
+                    Delta::Added(object)
+                    | Delta::Updated(object)
+                    | Delta::Replaced(object)
+                    | Delta::Sync(object) => {
+                        let value = object.value;
+                        match objects.insert(key.clone(), object) {
+                            Some(old) => heard.push(format!("update {key} {}->{value}", old.value)),
+                            None => heard.push(format!("add {key} {value}")),
+                        }
+                    }
+                    Delta::Deleted(deleted) => {
+                        if objects.remove(key).is_some() {
+                            heard.push(format!("delete {key} {}", deleted.object().value));
+                        }
+                    }
+                    Delta::SetAside(_) => {}
+                }
+            }
+        }
+        heard
+    }
+}
+
+impl KnownObjects<Thing> for NaiveStore {
+    fn get(&self, key: &ObjectKey) -> Option<Arc<Thing>> {
+        self.0.lock().get(key).cloned()
+    }
+    fn for_each(&self, visit: &mut dyn FnMut(&ObjectKey, &Arc<Thing>)) {
+        self.0
+            .lock()
+            .iter()
+            .for_each(|(key, object)| visit(key, object));
+    }
+    fn stored_key(&self, key: &ObjectKey) -> Option<ObjectKey> {
+        self.0.lock().get_key_value(key).map(|(key, _)| key.clone())
+    }
+}
+
+/// client-go's calls, in short.
+pub(crate) trait Calls {
+    fn added(&self, object: &Arc<Thing>);
+    fn updated(&self, object: &Arc<Thing>);
+    fn deleted(&self, object: &Arc<Thing>);
+    fn replaced(&self, objects: &[Arc<Thing>], version: u64);
+    fn rewound(&self, objects: &[Arc<Thing>], version: u64);
+    /// Takes out and acknowledges everything, in short notation.
+    fn drain(&self) -> Vec<String>;
+}
+
+impl Calls for DeltaFifo<Thing> {
+    fn added(&self, object: &Arc<Thing>) {
+        self.add(key(&object.name), Arc::clone(object));
+    }
+    fn updated(&self, object: &Arc<Thing>) {
+        self.update(key(&object.name), Arc::clone(object));
+    }
+    fn deleted(&self, object: &Arc<Thing>) {
+        self.delete(key(&object.name), Deletion::of(Arc::clone(object)));
+    }
+    fn replaced(&self, objects: &[Arc<Thing>], version: u64) {
+        list(self, objects, ReplaceEnd::new(version.into()));
+    }
+    fn rewound(&self, objects: &[Arc<Thing>], version: u64) {
+        list(self, objects, ReplaceEnd::new(version.into()).rewind(true));
+    }
+    fn drain(&self) -> Vec<String> {
+        let mut all = Vec::new();
+        while let Some(batch) = self.try_pop_batch(1) {
+            all.extend(short(&batch));
+            batch.ack();
+        }
+        all
+    }
+}
+
+fn list(fifo: &DeltaFifo<Thing>, objects: &[Arc<Thing>], end: ReplaceEnd) {
+    let mut replace = fifo.begin_replace();
+    for object in objects {
+        replace.insert(key(&object.name), Arc::clone(object));
+    }
+    replace.finish(end);
+}
+
+/// A batch as one line a key: `name: Added 1, Updated 2`; tombstones as `Deleted? 2`.
+pub(crate) fn short(batch: &Batch<Thing>) -> Vec<String> {
+    batch
+        .iter()
+        .map(|deltas| {
+            let all: Vec<_> = deltas.deltas().map(|delta| short_delta(&delta)).collect();
+            format!("{}: {}", deltas.key(), all.join(", "))
+        })
+        .collect()
+}
+
+pub(crate) fn short_delta(delta: &Delta<Thing>) -> String {
+    match delta {
+        Delta::Deleted(Deleted::FinalStateUnknown(object)) => format!("Deleted? {}", object.value),
+        Delta::SetAside(version) => {
+            format!(
+                "SetAside {}",
+                version.as_ref().map_or("-".into(), ToString::to_string)
+            )
+        }
+        other => format!(
+            "{} {}",
+            other.kind(),
+            other.object().map_or(0, |object| object.value)
+        ),
+    }
+}
