@@ -1,6 +1,7 @@
 //! How listing and watching fails.
 
 use std::error::Error as StdError;
+use std::fmt::Write as _;
 use std::time::Duration;
 
 use informer_wire::{DecodeError, Status};
@@ -36,6 +37,18 @@ pub enum ListWatchError {
     /// The server's answer is not what was asked for.
     #[error("the API server's answer cannot be read")]
     Decode(#[from] DecodeError),
+    /// The server's answers contradict each other or the request.
+    #[error("the API server's answers do not fit together: {0}")]
+    Protocol(&'static str),
+    /// The code that lists or watches panicked. It is asked again later.
+    #[error("the code that lists and watches panicked: {message}")]
+    Panicked {
+        /// What the panic said.
+        message: String,
+    },
+    /// The code that lists or watches failed for a reason of its own.
+    #[error("the code that lists and watches failed")]
+    Other(#[source] Box<dyn StdError + Send + Sync>),
 }
 
 impl ListWatchError {
@@ -43,7 +56,34 @@ impl ListWatchError {
     #[must_use]
     pub fn status_error(status: Status) -> Self {
         let retry_after = status.retry_after();
-        Self::Status { status: Box::new(status), retry_after }
+        Self::Status {
+            status: Box::new(status),
+            retry_after,
+        }
+    }
+
+    /// A connection that broke or could not be made, other than by a refusal.
+    #[must_use]
+    pub fn transport(source: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
+        Self::Transport {
+            refused: false,
+            source: source.into(),
+        }
+    }
+
+    /// A connection that was refused: nothing listens at the server's address, for now.
+    #[must_use]
+    pub fn refused(source: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
+        Self::Transport {
+            refused: true,
+            source: source.into(),
+        }
+    }
+
+    /// A failure of the code that lists or watches which no other kind describes.
+    #[must_use]
+    pub fn other(source: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
+        Self::Other(source.into())
     }
 
     /// What the server said, if it was the server that refused.
@@ -62,5 +102,24 @@ impl ListWatchError {
             Self::Status { retry_after, .. } => *retry_after,
             _ => None,
         }
+    }
+
+    /// The whole chain of causes in one line.
+    #[must_use]
+    pub fn chain(&self) -> String {
+        let mut text = self.to_string();
+        let mut cause = self.source();
+        while let Some(error) = cause {
+            // Writing to a string cannot fail.
+            let _ = write!(text, ": {error}");
+            cause = error.source();
+        }
+        text
+    }
+}
+
+impl From<Status> for ListWatchError {
+    fn from(status: Status) -> Self {
+        Self::status_error(status)
     }
 }

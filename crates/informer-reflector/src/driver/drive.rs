@@ -1,0 +1,323 @@
+//! The loop between machine, source, sink and clock. It decides nothing.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use fastrand::Rng;
+use informer_store::{DeltaSink, Replace as _, ReplaceEnd};
+use informer_wire::ListOptions;
+use tokio::sync::watch;
+use tokio::time::sleep_until;
+use tokio_util::sync::CancellationToken;
+
+use super::Reflector;
+use super::hooks::{Hooks, panic_message};
+use super::io::{Incoming, Io};
+use super::set_aside::SetAsideObjects;
+use crate::config::ReflectorConfig;
+use crate::error::ListWatchError;
+use crate::lister_watcher::{KnownFn, ListRequest, ListerWatcher};
+use crate::machine::{Action, Failure, Fault, Machine, Notice};
+use crate::report::{Operation, Report};
+use crate::status::{Phase, ReflectorStatus};
+
+/// A list that takes longer than this is worth a line in the log.
+const SLOW_LIST: Duration = Duration::from_secs(10);
+/// Where no deadline is set: far away.
+const FAR: Duration = Duration::from_secs(86_400);
+
+/// A reflector at work.
+pub(super) struct Driver<L: ListerWatcher, S: DeltaSink<L::Object>> {
+    pub(super) machine: Machine,
+    pub(super) sink: Arc<S>,
+    pub(super) replace: Option<S::Replace>,
+    pub(super) hooks: Hooks<L::Object>,
+    pub(super) config: ReflectorConfig,
+    pub(super) aside: SetAsideObjects,
+    pub(super) last_event_at: Option<Instant>,
+    lister_watcher: Arc<L>,
+    io: Io<L>,
+    known: Arc<KnownFn>,
+    status: watch::Sender<ReflectorStatus>,
+    status_due: bool,
+    list_times: ListTimes,
+}
+
+/// When the steps of a list were taken.
+#[derive(Debug, Default)]
+struct ListTimes {
+    begun: Option<Instant>,
+    answered: Option<Instant>,
+}
+
+impl<L: ListerWatcher, S: DeltaSink<L::Object>> Driver<L, S> {
+    pub(super) fn new(reflector: Reflector<L, S>) -> Self {
+        let Reflector {
+            lister_watcher,
+            sink,
+            config,
+            hooks,
+            status,
+            ..
+        } = reflector;
+        let rng = config.seed.map_or_else(Rng::new, Rng::with_seed);
+        let supports = supports_watch_list(&*lister_watcher);
+        Self {
+            machine: Machine::new(config.clone(), supports, rng),
+            known: known_in(&sink, config.cluster.clone()),
+            sink,
+            replace: None,
+            hooks,
+            config,
+            aside: SetAsideObjects::default(),
+            last_event_at: None,
+            lister_watcher,
+            io: Io::Idle,
+            status,
+            status_due: false,
+            list_times: ListTimes::default(),
+        }
+    }
+
+    pub(super) async fn drive(mut self, stop: CancellationToken) {
+        let mut stopped = pin!(stop.cancelled());
+        let mut timer = pin!(sleep_until(tokio::time::Instant::now()));
+        if stop.is_cancelled() {
+            return;
+        }
+        self.machine.handle_start(self.now());
+        loop {
+            self.perform_actions();
+            let deadline = self.machine.deadline().unwrap_or_else(|| self.now() + FAR);
+            // An alarm that comes too early costs less than setting it anew for each event.
+            if timer.is_elapsed() || timer.deadline().into_std() > deadline {
+                timer.as_mut().reset(deadline.into());
+            }
+            tokio::select! {
+                biased;
+                () = &mut stopped => return,
+                incoming = self.io.next() => self.handle_incoming(incoming),
+                () = &mut timer => {}
+                // Nothing else to do at the moment.
+                () = std::future::ready(()), if self.status_due => self.publish_status(),
+            }
+            self.machine.handle_timeout(self.now());
+            // A source that is always ready must not keep others from running.
+            tokio::task::consume_budget().await;
+        }
+    }
+
+    #[expect(
+        clippy::unused_self,
+        reason = "the driver is where the time comes from"
+    )]
+    pub(super) fn now(&self) -> Instant {
+        tokio::time::Instant::now().into_std()
+    }
+
+    fn handle_incoming(&mut self, incoming: Incoming<L::Object>) {
+        self.status_due = true;
+        let now = self.now();
+        match incoming {
+            Incoming::Opened => {
+                self.list_times.answered.get_or_insert(now);
+                self.machine.handle_opened(now);
+            }
+            Incoming::List(event) => self.handle_list_event(event),
+            Incoming::Watch(event) => self.handle_watch_event(event),
+            Incoming::Failed(error) => self.handle_failure(&error),
+            Incoming::Ended => self.machine.handle_end(now),
+        }
+    }
+
+    pub(super) fn handle_failure(&mut self, error: &ListWatchError) {
+        let during = self.machine.operation();
+        self.machine.handle_error(self.now(), Failure::from(error));
+        self.report_failure(during, error);
+    }
+
+    fn perform_actions(&mut self) {
+        while let Some(action) = self.machine.poll_action() {
+            self.status_due = true;
+            match action {
+                Action::List { options, use_known } => {
+                    let mut request = ListRequest::new(self.modified(options));
+                    if use_known {
+                        request = request.known(Arc::clone(&self.known));
+                    }
+                    tracing::debug!(options = ?request.options, "listing");
+                    self.io = Io::list(&self.lister_watcher, request);
+                }
+                Action::Watch { options, initial } => {
+                    let options = self.modified(options);
+                    tracing::debug!(?options, initial, "watching");
+                    self.io = Io::watch(&self.lister_watcher, options);
+                }
+                Action::Close => self.io = Io::Idle,
+                Action::BeginReplace => {
+                    self.list_times = ListTimes {
+                        begun: Some(self.now()),
+                        answered: None,
+                    };
+                    self.aside.begin_list();
+                    self.replace = Some(self.sink.begin_replace());
+                }
+                Action::FinishReplace(end) => self.finish_replace(end),
+                Action::AbortReplace => self.replace = None,
+                Action::Resync => {
+                    if self.hooks.should_resync() {
+                        self.sink.resync();
+                    }
+                }
+                Action::Notice(notice) => self.handle_notice(notice),
+            }
+        }
+    }
+
+    fn finish_replace(&mut self, end: ReplaceEnd) {
+        let Some(replace) = self.replace.take() else {
+            return;
+        };
+        let (decoded, version) = (self.now(), end.resource_version.clone());
+        replace.finish(end);
+        self.aside.finish_list();
+        self.log_list(decoded, &version.to_string());
+    }
+
+    fn log_list(&self, decoded: Instant, resource_version: &str) {
+        let applied = self.now();
+        let begun = self.list_times.begun.unwrap_or(decoded);
+        let answered = self.list_times.answered.unwrap_or(begun);
+        let answered_ms = millis(answered.duration_since(begun));
+        let decoded_ms = millis(decoded.duration_since(answered));
+        let applied_ms = millis(applied.duration_since(decoded));
+        if applied.duration_since(begun) > SLOW_LIST {
+            tracing::warn!(
+                resource_version,
+                answered_ms,
+                decoded_ms,
+                applied_ms,
+                "slow list"
+            );
+        } else {
+            tracing::debug!(
+                resource_version,
+                answered_ms,
+                decoded_ms,
+                applied_ms,
+                "listed"
+            );
+        }
+    }
+
+    /// The user's changes to the options come last.
+    fn modified(&self, mut options: ListOptions) -> ListOptions {
+        for modify in &self.config.modifiers {
+            if let Err(panic) = catch_unwind(AssertUnwindSafe(|| modify(&mut options))) {
+                let message = panic_message(&*panic);
+                tracing::error!(error = message, "an options modifier panicked");
+            }
+        }
+        options
+    }
+
+    fn handle_notice(&mut self, notice: Notice) {
+        match notice {
+            Notice::Failed { during, fault } => {
+                let error = match fault {
+                    Fault::Timeout { what, limit } => ListWatchError::Timeout { what, limit },
+                    Fault::Protocol(what) => ListWatchError::Protocol(what),
+                };
+                self.report_failure(during, &error);
+            }
+            Notice::Rewound { from, to } => {
+                tracing::warn!(%from, %to, "the API server went back in time");
+                self.hooks.report(&Report::Rewound {
+                    from: &from,
+                    to: &to,
+                });
+            }
+            Notice::FellBack { reason } => {
+                tracing::info!(reason, "lists instead of streaming lists from now on");
+                self.hooks.report(&Report::FellBack { reason });
+            }
+        }
+    }
+
+    fn report_failure(&mut self, during: Operation, error: &ListWatchError) {
+        let now = self.now();
+        let attempts = self.machine.attempts();
+        let retry_in = self
+            .machine
+            .retry_at()
+            .map_or(Duration::ZERO, |at| at.saturating_duration_since(now));
+        let text = error.chain();
+        let retry_in_ms = millis(retry_in);
+        tracing::warn!(%during, error = %text, attempts, retry_in_ms, "list or watch failed");
+        self.status.send_modify(|status| {
+            status.last_error = Some(text.into());
+            status.last_error_at = Some(now);
+        });
+        self.status_due = true;
+        self.hooks.report(&Report::Failed {
+            during,
+            error,
+            attempts,
+            retry_in,
+        });
+    }
+
+    fn publish_status(&mut self) {
+        self.status_due = false;
+        let (machine, aside) = (&self.machine, &self.aside);
+        let counts = machine.counts();
+        let last_event_at = self.last_event_at;
+        self.status.send_modify(|status| {
+            status.phase = machine.phase();
+            status.synced = machine.is_synced();
+            status.attempts = machine.attempts();
+            status.retry_at = machine.retry_at();
+            status.resource_version = machine.resource_version().cloned();
+            status.last_event_at = last_event_at;
+            status.lists = counts.lists;
+            status.watches = counts.watches;
+            status.rewinds = counts.rewinds;
+            status.set_aside = aside.count();
+            status.set_aside_total = aside.total();
+        });
+    }
+}
+
+impl<L: ListerWatcher, S: DeltaSink<L::Object>> Drop for Driver<L, S> {
+    fn drop(&mut self) {
+        self.publish_status();
+        self.status.send_modify(|status| {
+            status.phase = Phase::Stopped;
+            status.retry_at = None;
+        });
+    }
+}
+
+/// Which copies the sink knows, by the keys that the source makes.
+fn known_in<K, S>(sink: &Arc<S>, cluster: Option<String>) -> Arc<KnownFn>
+where
+    K: informer_store::Object,
+    S: DeltaSink<K>,
+{
+    let sink = Arc::clone(sink);
+    match cluster {
+        None => Arc::new(move |key| sink.known(key)),
+        Some(cluster) => Arc::new(move |key| sink.known(&key.in_cluster(&cluster))),
+    }
+}
+
+/// The source's answer is the user's code too.
+fn supports_watch_list<L: ListerWatcher>(lister_watcher: &L) -> bool {
+    catch_unwind(AssertUnwindSafe(|| lister_watcher.supports_watch_list())).unwrap_or(false)
+}
+
+fn millis(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}

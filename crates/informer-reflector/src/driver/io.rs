@@ -1,0 +1,104 @@
+//! The request under way: at most one, asked for or streaming.
+
+use std::future::{Future, poll_fn};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use futures_core::Stream;
+use informer_wire::{ListOptions, WatchEvent};
+
+use super::hooks::panic_message;
+use crate::error::ListWatchError;
+use crate::lister_watcher::{ListEvent, ListRequest, ListerWatcher};
+
+type Asking<T> = Pin<Box<dyn Future<Output = Result<T, ListWatchError>> + Send>>;
+
+/// The request under way.
+pub(super) enum Io<L: ListerWatcher> {
+    Idle,
+    AskingList(Asking<L::List>),
+    AskingWatch(Asking<L::Watch>),
+    List(Pin<Box<L::List>>),
+    Watch(Pin<Box<L::Watch>>),
+}
+
+/// What a request brings.
+pub(super) enum Incoming<K> {
+    /// The server has agreed; the stream has begun.
+    Opened,
+    List(ListEvent<K>),
+    Watch(WatchEvent<K>),
+    Failed(ListWatchError),
+    Ended,
+}
+
+impl<L: ListerWatcher> Io<L> {
+    pub(super) fn list(lister: &Arc<L>, request: ListRequest) -> Self {
+        let lister = Arc::clone(lister);
+        Self::AskingList(Box::pin(async move { lister.list(request).await }))
+    }
+
+    pub(super) fn watch(lister: &Arc<L>, options: ListOptions) -> Self {
+        let lister = Arc::clone(lister);
+        Self::AskingWatch(Box::pin(async move { lister.watch(options).await }))
+    }
+
+    /// What comes next; waits for ever where no request is under way. Loses nothing when dropped.
+    pub(super) async fn next(&mut self) -> Incoming<L::Object> {
+        poll_fn(|cx| self.poll_next(cx)).await
+    }
+
+    /// After a panic or the end of a stream the request is over.
+    fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Incoming<L::Object>> {
+        match catch_unwind(AssertUnwindSafe(|| self.poll_request(cx))) {
+            Ok(Poll::Pending) => Poll::Pending,
+            Ok(Poll::Ready(incoming)) => {
+                if matches!(incoming, Incoming::Failed(_) | Incoming::Ended) {
+                    *self = Self::Idle;
+                }
+                Poll::Ready(incoming)
+            }
+            Err(panic) => {
+                *self = Self::Idle;
+                let message = panic_message(&*panic).to_owned();
+                Poll::Ready(Incoming::Failed(ListWatchError::Panicked { message }))
+            }
+        }
+    }
+
+    fn poll_request(&mut self, cx: &mut Context<'_>) -> Poll<Incoming<L::Object>> {
+        match self {
+            Self::Idle => Poll::Pending,
+            Self::AskingList(asking) => {
+                let opened = std::task::ready!(asking.as_mut().poll(cx));
+                Poll::Ready(self.opened(opened.map(|list| Self::List(Box::pin(list)))))
+            }
+            Self::AskingWatch(asking) => {
+                let opened = std::task::ready!(asking.as_mut().poll(cx));
+                Poll::Ready(self.opened(opened.map(|watch| Self::Watch(Box::pin(watch)))))
+            }
+            Self::List(list) => list.as_mut().poll_next(cx).map(|next| match next {
+                Some(Ok(event)) => Incoming::List(event),
+                Some(Err(error)) => Incoming::Failed(error),
+                None => Incoming::Ended,
+            }),
+            Self::Watch(watch) => watch.as_mut().poll_next(cx).map(|next| match next {
+                Some(Ok(event)) => Incoming::Watch(event),
+                Some(Err(error)) => Incoming::Failed(error),
+                None => Incoming::Ended,
+            }),
+        }
+    }
+
+    fn opened(&mut self, opened: Result<Self, ListWatchError>) -> Incoming<L::Object> {
+        match opened {
+            Ok(stream) => {
+                *self = stream;
+                Incoming::Opened
+            }
+            Err(error) => Incoming::Failed(error),
+        }
+    }
+}
