@@ -1,1 +1,69 @@
 //! A connection to a Kubernetes API server: TLS, credentials, and typed requests.
+//!
+//! [`Client`] is made from a [`Config`]. Informers list and watch through it; [`Api`] reads and writes single objects.
+//!
+//! ```no_run
+//! use informer_client::{Api, Client, Patch};
+//! use k8s_openapi::api::core::v1::ConfigMap;
+//!
+//! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+//! let client = Client::infer()?;
+//! let maps = Api::<ConfigMap>::namespaced(client, "shop");
+//!
+//! let map = maps.get("settings").await?;
+//! println!("{:?}", map.data);
+//! let change = serde_json::json!({"data": {"colour": "green"}});
+//! match maps.patch("settings", &Patch::Merge(&change)).await {
+//!     Ok(_) => println!("changed"),
+//!     Err(error) if error.is_not_found() => println!("it is gone"),
+//!     Err(error) => return Err(error.into()),
+//! }
+//! # Ok(()) }
+//! ```
+//!
+//! # What it promises
+//!
+//! - Only the certificate authorities of the configuration are trusted; those of the system, if it names none.
+//! - Credentials go to the server of the configuration only, over https only. Redirects are not followed. Plain http to
+//!   this machine gets them only if asked.
+//! - Credentials appear in no `Debug` output, no error and no log.
+//! - A token in a file is read again about every minute, and once after a 401. The last good token stays in use while
+//!   the file cannot be read.
+//! - Nothing is installed for the whole process: no TLS provider, no logger.
+//! - No answer is read without a limit on its size, nor an error without a limit on its time.
+//!
+//! # Connections
+//!
+//! Each running watch has a connection of its own (HTTP/1.1). An API server allows 100 streams on one HTTP/2 connection,
+//! and the HTTP library would let the next one wait for ever.
+//!
+//! Proxies: the configuration's `proxy-url`, else `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY` of the environment. An API
+//! server on this machine is never asked through the environment's proxy.
+
+mod api;
+mod body;
+mod client;
+mod credentials;
+mod dial;
+mod discovery;
+mod error;
+mod patch;
+mod path;
+mod request;
+mod response;
+mod tls;
+mod user_agent;
+mod warning;
+
+pub use api::{Api, DeleteOptions, Deleted, Propagation};
+pub use body::Body;
+pub use client::{Client, ClientBuilder};
+pub use error::{BuildError, Error};
+pub use patch::Patch;
+pub use request::RequestBuilder;
+pub use response::Response;
+
+// Part of our interface, so that users need not depend on them.
+pub use bytes;
+pub use http;
+pub use informer_kubeconfig::{AuthInfo, Cluster, Config, ConfigError, ConfigLoader};

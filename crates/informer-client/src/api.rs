@@ -1,0 +1,371 @@
+//! Typed requests for single objects.
+
+use std::fmt;
+use std::marker::PhantomData;
+
+use http::Method;
+use informer_wire::{Resource, StaticResource, Status};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use crate::client::Client;
+use crate::error::Error;
+use crate::patch::Patch;
+use crate::request::RequestBuilder;
+
+/// The largest object that is read, in bytes. What etcd stores is at most 1.5 MiB; aggregated servers may send more.
+const MAX_OBJECT_BYTES: usize = 32 << 20;
+
+const JSON: &str = "application/json";
+
+/// Reads and writes single objects of one resource, typed with any serde type.
+///
+/// ```no_run
+/// use informer_client::{Api, Client};
+/// use informer_wire::{Resource, Scope};
+/// use serde_json::Value;
+///
+/// # async fn example(client: Client) -> Result<(), informer_client::Error> {
+/// // A resource known only at run time.
+/// let widgets = Resource::new("example.org", "v1", "Widget", "widgets", Scope::Namespaced);
+/// let api = Api::<Value>::new(client, widgets).in_namespace("shop");
+/// let widget = api.get("left").await?;
+/// let status = api.subresource("status").get("left").await?;
+/// # Ok(()) }
+/// ```
+///
+/// Every method is one request. Dropping its future ends the request; a write may have happened or not.
+pub struct Api<K> {
+    client: Client,
+    resource: Resource,
+    namespace: Option<String>,
+    subresource: Option<String>,
+    field_manager: Option<String>,
+    dry_run: bool,
+    types: PhantomData<fn() -> K>,
+}
+
+impl<K> Api<K> {
+    /// Objects of a resource; those of a namespace after [`Api::in_namespace`].
+    #[must_use]
+    pub const fn new(client: Client, resource: Resource) -> Self {
+        Self {
+            client,
+            resource,
+            namespace: None,
+            subresource: None,
+            field_manager: None,
+            dry_run: false,
+            types: PhantomData,
+        }
+    }
+
+    /// Objects of a type that knows its resource, in a namespace.
+    #[must_use]
+    pub fn namespaced(client: Client, namespace: impl Into<String>) -> Self
+    where
+        K: StaticResource,
+    {
+        Self::new(client, K::resource()).in_namespace(namespace)
+    }
+
+    /// Objects of a type that knows its resource and stands outside namespaces.
+    #[must_use]
+    pub fn cluster(client: Client) -> Self
+    where
+        K: StaticResource,
+    {
+        Self::new(client, K::resource())
+    }
+
+    /// Objects in this namespace.
+    #[must_use]
+    pub fn in_namespace(mut self, namespace: impl Into<String>) -> Self {
+        self.namespace = Some(namespace.into());
+        self
+    }
+
+    /// The same for a part of the objects, as `status` or `scale`.
+    #[must_use]
+    pub fn subresource(mut self, name: impl Into<String>) -> Self {
+        self.subresource = Some(name.into());
+        self
+    }
+
+    /// Names the owner of the fields that are written. The default is the first part of the user agent.
+    #[must_use]
+    pub fn field_manager(mut self, name: impl Into<String>) -> Self {
+        self.field_manager = Some(name.into());
+        self
+    }
+
+    /// Lets the server check writes and answer, but store nothing.
+    #[must_use]
+    pub const fn dry_run(mut self, dry_run: bool) -> Self {
+        self.dry_run = dry_run;
+        self
+    }
+
+    /// The resource.
+    #[must_use]
+    pub const fn resource(&self) -> &Resource {
+        &self.resource
+    }
+
+    fn request(&self, method: Method, name: Option<&str>) -> Result<RequestBuilder, Error> {
+        let invalid = |reason: String| Error::Request { reason };
+        let path = self
+            .resource
+            .path(self.namespace.as_deref(), name)
+            .map_err(|error| invalid(error.to_string()))?;
+        let path = match (&self.subresource, name) {
+            (None, _) => path,
+            (Some(part), Some(_)) if is_plain(part) => format!("{path}/{part}"),
+            (Some(part), Some(_)) => {
+                return Err(invalid(format!("{part:?} is no name of a subresource")));
+            }
+            (Some(_), None) => return Err(invalid("a subresource needs an object's name".into())),
+        };
+        Ok(self.client.request(method, &path).accept(JSON))
+    }
+
+    /// The query parameters of every write.
+    fn write_query(&self) -> Vec<(&'static str, String)> {
+        let mut pairs = Vec::new();
+        pairs.extend(
+            self.field_manager
+                .clone()
+                .map(|name| ("fieldManager", name)),
+        );
+        pairs.extend(self.dry_run.then(|| ("dryRun", "All".to_owned())));
+        pairs
+    }
+}
+
+impl<K: DeserializeOwned> Api<K> {
+    /// Reads an object.
+    ///
+    /// # Errors
+    /// When the server refuses ([`Error::is_not_found`] and others), cannot be reached, or its answer is no K.
+    pub async fn get(&self, name: &str) -> Result<K, Error> {
+        self.read(self.request(Method::GET, Some(name))?).await
+    }
+
+    /// Creates an object. Answers with it as the server stored it.
+    ///
+    /// # Errors
+    /// When the server refuses ([`Error::is_already_exists`] and others) or cannot be reached.
+    pub async fn create<T: Serialize>(&self, object: &T) -> Result<K, Error> {
+        let request = self.request(Method::POST, None)?.query(self.write_query());
+        self.read(request.json(JSON, object)).await
+    }
+
+    /// Creates a part of an object that is made rather than stored, as an `Eviction`.
+    ///
+    /// # Errors
+    /// When the server refuses or cannot be reached, or no subresource was named.
+    pub async fn create_subresource<T: Serialize>(&self, name: &str, body: &T) -> Result<K, Error> {
+        if self.subresource.is_none() {
+            return Err(Error::Request {
+                reason: "name a subresource first".to_owned(),
+            });
+        }
+        let request = self
+            .request(Method::POST, Some(name))?
+            .query(self.write_query());
+        self.read(request.json(JSON, body)).await
+    }
+
+    /// Replaces an object. If it carries a resource version, the server does it only if that is still the current one.
+    ///
+    /// # Errors
+    /// When the server refuses ([`Error::is_conflict`] and others) or cannot be reached.
+    #[doc(alias = "Update")]
+    pub async fn replace<T: Serialize>(&self, name: &str, object: &T) -> Result<K, Error> {
+        let request = self
+            .request(Method::PUT, Some(name))?
+            .query(self.write_query());
+        self.read(request.json(JSON, object)).await
+    }
+
+    /// Changes an object. Answers with it as the server stored it.
+    ///
+    /// # Errors
+    /// When the server refuses or cannot be reached.
+    pub async fn patch<T: Serialize>(&self, name: &str, patch: &Patch<T>) -> Result<K, Error> {
+        let mut query = self.write_query();
+        let own = patch.query();
+        if !own.is_empty() {
+            query.retain(|(key, _)| *key != "fieldManager");
+        }
+        query.extend(own);
+        let request = self.request(Method::PATCH, Some(name))?.query(query);
+        self.read(request.json(patch.content_type(), patch.body()))
+            .await
+    }
+
+    /// Deletes an object.
+    ///
+    /// # Errors
+    /// When the server refuses ([`Error::is_not_found`] and others) or cannot be reached.
+    pub async fn delete(&self, name: &str, options: &DeleteOptions) -> Result<Deleted<K>, Error> {
+        let request = self
+            .request(Method::DELETE, Some(name))?
+            .query(self.write_query());
+        let body = self.body(request.json(JSON, options)).await?;
+        // An object may well have a `status` too, so the kind decides.
+        let kind: Kind = decode(&body)?;
+        if kind.kind == "Status" && kind.api_version == "v1" {
+            return decode(&body).map(Deleted::Gone);
+        }
+        decode(&body).map(Deleted::Going)
+    }
+
+    async fn read(&self, request: RequestBuilder) -> Result<K, Error> {
+        decode(&self.body(request).await?)
+    }
+
+    async fn body(&self, request: RequestBuilder) -> Result<bytes::Bytes, Error> {
+        let limit = self.client.inner.request_timeout;
+        let whole = async {
+            request
+                .send()
+                .await?
+                .error_for_status()
+                .await?
+                .bytes(MAX_OBJECT_BYTES)
+                .await
+        };
+        tokio::time::timeout(limit, whole)
+            .await
+            .unwrap_or(Err(Error::timeout("answer", limit)))
+    }
+}
+
+impl<K> Clone for Api<K> {
+    fn clone(&self) -> Self {
+        Self {
+            client: self.client.clone(),
+            resource: self.resource.clone(),
+            namespace: self.namespace.clone(),
+            subresource: self.subresource.clone(),
+            field_manager: self.field_manager.clone(),
+            ..*self
+        }
+    }
+}
+
+impl<K> fmt::Debug for Api<K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Api")
+            .field("resource", &self.resource)
+            .field("namespace", &self.namespace)
+            .field("subresource", &self.subresource)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What tells a `Status` from an object.
+#[derive(Deserialize, Default)]
+#[serde(rename_all = "camelCase", default)]
+struct Kind {
+    api_version: String,
+    kind: String,
+}
+
+/// Whether a text may stand in a path as it is: `status`, `ephemeralcontainers`, `proxy`.
+fn is_plain(segment: &str) -> bool {
+    !segment.is_empty()
+        && segment
+            .bytes()
+            .all(|b| b.is_ascii_alphanumeric() || b == b'-')
+}
+
+/// Reads JSON. The error tells where, but quotes nothing: the object may be a Secret.
+pub(crate) fn decode<T: DeserializeOwned>(body: &[u8]) -> Result<T, Error> {
+    serde_json::from_slice(body).map_err(|error| {
+        let what = match error.classify() {
+            serde_json::error::Category::Data => "it is not of the expected type",
+            serde_json::error::Category::Eof => "it ends too early",
+            _ => "it is not valid JSON",
+        };
+        let reason = format!("{what} (line {}, column {})", error.line(), error.column());
+        Error::Decode { reason }
+    })
+}
+
+/// How to delete.
+///
+/// ```
+/// use informer_client::{DeleteOptions, Propagation};
+///
+/// let options = DeleteOptions::default().grace_period_seconds(0).propagation(Propagation::Foreground);
+/// ```
+#[derive(Debug, Clone, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+#[must_use]
+pub struct DeleteOptions {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    grace_period_seconds: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    propagation_policy: Option<Propagation>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    preconditions: Option<Preconditions>,
+}
+
+#[derive(Debug, Clone, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Preconditions {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    uid: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    resource_version: Option<String>,
+}
+
+/// What happens to the objects that the deleted one owns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub enum Propagation {
+    /// They stay, without an owner.
+    Orphan,
+    /// They are deleted after it.
+    Background,
+    /// They are deleted before it.
+    Foreground,
+}
+
+impl DeleteOptions {
+    /// How many seconds the object has to end; 0: it is removed at once.
+    pub const fn grace_period_seconds(mut self, seconds: u64) -> Self {
+        self.grace_period_seconds = Some(seconds);
+        self
+    }
+
+    /// What happens to what it owns.
+    pub const fn propagation(mut self, policy: Propagation) -> Self {
+        self.propagation_policy = Some(policy);
+        self
+    }
+
+    /// Only if the object still has this UID: it, and none that took its name.
+    pub fn only_uid(mut self, uid: impl Into<String>) -> Self {
+        self.preconditions.get_or_insert_default().uid = Some(uid.into());
+        self
+    }
+
+    /// Only if the object still has this resource version.
+    pub fn only_resource_version(mut self, version: impl Into<String>) -> Self {
+        self.preconditions.get_or_insert_default().resource_version = Some(version.into());
+        self
+    }
+}
+
+/// What a delete did.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Deleted<K> {
+    /// The object is gone; the server says so.
+    Gone(Status),
+    /// The object as it is now: gone already, or still ending (finalizers, grace period).
+    Going(K),
+}

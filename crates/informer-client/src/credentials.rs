@@ -1,0 +1,165 @@
+//! The `Authorization` header: fixed, or from a file that is renewed.
+
+use std::io;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use http::HeaderValue;
+use informer_kubeconfig::{AuthInfo, read_file};
+use secrecy::{ExposeSecret, SecretString};
+use tokio::sync::Mutex;
+use tokio::time::Instant;
+
+use crate::error::{BuildError, Error};
+
+/// How long a token that was read from a file is used before the file is read again. Kubernetes renews tokens long
+/// before they expire, so a minute is early enough.
+const TOKEN_FILE_LIFETIME: Duration = Duration::from_secs(60);
+
+/// Where the `Authorization` header comes from.
+pub(crate) enum Credentials {
+    /// There is none.
+    None,
+    /// It never changes.
+    Fixed(HeaderValue),
+    /// It is read from a file from time to time.
+    File(TokenFile),
+}
+
+impl Credentials {
+    /// The credentials of a configuration.
+    pub(crate) fn new(auth: &AuthInfo) -> Result<Self, BuildError> {
+        let token = auth.token.as_ref().map(bearer).transpose();
+        let token =
+            token.map_err(|()| invalid("token", "it holds a line break or a control character"))?;
+        if let Some(path) = &auth.token_file {
+            return Ok(Self::File(TokenFile::new(path.clone(), token)));
+        }
+        if let Some(token) = token {
+            return Ok(Self::Fixed(token));
+        }
+        let Some(basic) = &auth.basic else {
+            return Ok(Self::None);
+        };
+        let pair = format!("{}:{}", basic.username, basic.password.expose_secret());
+        let value = sensitive(&format!("Basic {}", STANDARD.encode(pair)));
+        value
+            .map(Self::Fixed)
+            .map_err(|()| invalid("user name or password", "it is not valid"))
+    }
+
+    /// The header to send now.
+    pub(crate) async fn header(&self) -> Result<Option<HeaderValue>, Error> {
+        match self {
+            Self::None => Ok(None),
+            Self::Fixed(value) => Ok(Some(value.clone())),
+            Self::File(file) => file.header().await.map(Some),
+        }
+    }
+
+    /// A header other than the one that the server refused with 401, if there is one now.
+    pub(crate) async fn renew(&self, refused: Option<&HeaderValue>) -> Option<HeaderValue> {
+        match self {
+            Self::None | Self::Fixed(_) => None,
+            Self::File(file) => file.renew(refused).await,
+        }
+    }
+}
+
+fn invalid(what: &'static str, reason: &str) -> BuildError {
+    BuildError::Credential {
+        what,
+        reason: reason.to_owned(),
+    }
+}
+
+/// The header of a bearer token.
+fn bearer(token: &SecretString) -> Result<HeaderValue, ()> {
+    sensitive(&format!("Bearer {}", token.expose_secret().trim()))
+}
+
+/// A header value that is shown nowhere.
+fn sensitive(text: &str) -> Result<HeaderValue, ()> {
+    let mut value = HeaderValue::from_str(text).map_err(drop)?;
+    value.set_sensitive(true);
+    Ok(value)
+}
+
+/// A token in a file that is renewed by someone else.
+pub(crate) struct TokenFile {
+    path: PathBuf,
+    /// Held while the file is read, so that many requests read it once.
+    state: Mutex<TokenState>,
+}
+
+struct TokenState {
+    /// The last good token, or the one that stands in for the file.
+    value: Option<HeaderValue>,
+    /// When the file was last tried.
+    tried: Option<Instant>,
+}
+
+impl TokenFile {
+    fn new(path: PathBuf, fallback: Option<HeaderValue>) -> Self {
+        Self {
+            path,
+            state: Mutex::new(TokenState {
+                value: fallback,
+                tried: None,
+            }),
+        }
+    }
+
+    async fn header(&self) -> Result<HeaderValue, Error> {
+        let mut state = self.state.lock().await;
+        let fresh = state
+            .tried
+            .is_some_and(|tried| tried.elapsed() < TOKEN_FILE_LIFETIME);
+        if let Some(value) = state.value.as_ref().filter(|_| fresh) {
+            return Ok(value.clone());
+        }
+        let read = self.read().await;
+        state.tried = Some(Instant::now());
+        match (read, &state.value) {
+            (Ok(value), _) => {
+                state.value = Some(value.clone());
+                Ok(value)
+            }
+            (Err(error), Some(value)) => {
+                tracing::warn!(path = %self.path.display(), %error, "cannot read the token file; keeping the last token");
+                Ok(value.clone())
+            }
+            (Err(source), None) => Err(Error::TokenFile {
+                path: self.path.clone(),
+                source,
+            }),
+        }
+    }
+
+    async fn renew(&self, refused: Option<&HeaderValue>) -> Option<HeaderValue> {
+        let mut state = self.state.lock().await;
+        // Another request may have read it meanwhile.
+        if state.value.as_ref() == refused {
+            state.tried = Some(Instant::now());
+            state.value = Some(self.read().await.ok()?);
+        }
+        state.value.clone().filter(|value| Some(value) != refused)
+    }
+
+    async fn read(&self) -> io::Result<HeaderValue> {
+        let path = self.path.clone();
+        let bytes = tokio::task::spawn_blocking(move || read_file(&path))
+            .await
+            .map_err(io::Error::other)??;
+        let invalid = |reason: &str| io::Error::new(io::ErrorKind::InvalidData, reason);
+        let text = str::from_utf8(bytes.expose_secret())
+            .map_err(|_| invalid("it is not UTF-8"))?
+            .trim();
+        if text.is_empty() {
+            return Err(invalid("it is empty"));
+        }
+        bearer(&SecretString::from(text)).map_err(|()| invalid("it holds a control character"))
+    }
+}

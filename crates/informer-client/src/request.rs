@@ -1,0 +1,175 @@
+//! One request.
+
+use std::fmt;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
+use serde::Serialize;
+use url::Url;
+
+use crate::client::Client;
+use crate::error::Error;
+use crate::response::Response;
+
+/// A request that is being put together. Nothing is sent before [`RequestBuilder::send`].
+#[must_use = "a request is sent only by `send`"]
+pub struct RequestBuilder {
+    client: Client,
+    /// An error is kept until `send`, so that calls can be chained.
+    parts: Result<Parts, Error>,
+}
+
+struct Parts {
+    method: Method,
+    url: Url,
+    headers: HeaderMap,
+    body: Option<Bytes>,
+    timeout: Option<Duration>,
+}
+
+impl RequestBuilder {
+    pub(crate) fn new(client: Client, method: Method, url: Result<Url, Error>) -> Self {
+        let parts = url.map(|url| Parts {
+            method,
+            url,
+            headers: client.inner.headers.clone(),
+            body: None,
+            timeout: None,
+        });
+        Self { client, parts }
+    }
+
+    /// Adds query parameters. They are encoded here.
+    pub fn query<K, V>(mut self, pairs: impl IntoIterator<Item = (K, V)>) -> Self
+    where
+        K: AsRef<str>,
+        V: AsRef<str>,
+    {
+        if let Ok(parts) = &mut self.parts {
+            let mut pairs = pairs.into_iter().peekable();
+            if pairs.peek().is_some() {
+                parts.url.query_pairs_mut().extend_pairs(pairs);
+            }
+        }
+        self
+    }
+
+    /// Sets a header.
+    pub fn header(mut self, name: HeaderName, value: HeaderValue) -> Self {
+        if let Ok(parts) = &mut self.parts {
+            parts.headers.insert(name, value);
+        }
+        self
+    }
+
+    /// Says which formats can be read: the `Accept` header.
+    pub fn accept(self, formats: &str) -> Self {
+        match HeaderValue::from_str(formats) {
+            Ok(value) => self.header(header::ACCEPT, value),
+            Err(_) => self.failed(Error::Request {
+                reason: "the Accept header holds a control character".to_owned(),
+            }),
+        }
+    }
+
+    /// Sends these bytes.
+    pub fn body(mut self, content_type: &'static str, body: impl Into<Bytes>) -> Self {
+        if let Ok(parts) = &mut self.parts {
+            parts
+                .headers
+                .insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));
+            parts.body = Some(body.into());
+        }
+        self
+    }
+
+    /// Sends a value as JSON of this content type.
+    pub fn json<T: Serialize + ?Sized>(self, content_type: &'static str, value: &T) -> Self {
+        match serde_json::to_vec(value) {
+            Ok(body) => self.body(content_type, body),
+            Err(source) => self.failed(Error::Encode { source }),
+        }
+    }
+
+    /// How long to wait until the answer begins. The default is for ever: the caller has a limit of its own.
+    pub fn timeout(mut self, limit: Duration) -> Self {
+        if let Ok(parts) = &mut self.parts {
+            parts.timeout = Some(limit);
+        }
+        self
+    }
+
+    fn failed(mut self, error: Error) -> Self {
+        if self.parts.is_ok() {
+            self.parts = Err(error);
+        }
+        self
+    }
+
+    /// Sends the request and waits for the answer's head, whatever its status. If the server answers 401 and a renewed
+    /// token is at hand, the request is sent once more with it.
+    ///
+    /// Dropping the future ends the request.
+    ///
+    /// # Errors
+    /// When the request cannot be made, or no answer comes. An error status is no error here: see
+    /// [`Response::error_for_status`].
+    pub async fn send(self) -> Result<Response, Error> {
+        let parts = self.parts?;
+        let Some(limit) = parts.timeout else {
+            return exchange(&self.client, parts).await;
+        };
+        tokio::time::timeout(limit, exchange(&self.client, parts))
+            .await
+            .unwrap_or(Err(Error::timeout("answer", limit)))
+    }
+}
+
+impl fmt::Debug for RequestBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut debug = f.debug_struct("RequestBuilder");
+        match &self.parts {
+            Ok(parts) => debug
+                .field("method", &parts.method)
+                .field("path", &parts.url.path()),
+            Err(error) => debug.field("error", error),
+        };
+        debug.finish_non_exhaustive()
+    }
+}
+
+async fn exchange(client: &Client, parts: Parts) -> Result<Response, Error> {
+    let credentials = &client.inner.credentials;
+    let shown = credentials.header().await?;
+    let response = once(client, &parts, shown.as_ref()).await?;
+    if response.status() == StatusCode::UNAUTHORIZED
+        && let Some(renewed) = credentials.renew(shown.as_ref()).await
+    {
+        return once(client, &parts, Some(&renewed)).await;
+    }
+    Ok(response)
+}
+
+async fn once(
+    client: &Client,
+    parts: &Parts,
+    authorization: Option<&HeaderValue>,
+) -> Result<Response, Error> {
+    let mut request = reqwest::Request::new(parts.method.clone(), parts.url.clone());
+    *request.headers_mut() = parts.headers.clone();
+    if let Some(value) = authorization {
+        request
+            .headers_mut()
+            .insert(header::AUTHORIZATION, value.clone());
+    }
+    *request.body_mut() = parts.body.clone().map(reqwest::Body::from);
+    let answer = client
+        .inner
+        .http
+        .execute(request)
+        .await
+        .map_err(Error::from_reqwest)?;
+    client.inner.warnings.log(answer.headers());
+    Ok(Response::new(answer))
+}

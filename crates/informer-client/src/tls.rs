@@ -1,0 +1,272 @@
+//! TLS: whom we trust, and what we show.
+//!
+//! The provider of the cryptography is named in every call. Nothing is installed for the whole process: that is the
+//! program's choice, not a library's.
+
+use std::sync::Arc;
+
+use informer_kubeconfig::{ClientCertificate, Cluster, PemSource};
+use rustls::client::WebPkiServerVerifier;
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::crypto::CryptoProvider;
+use rustls::pki_types::pem::{self, PemObject};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
+use rustls::sign::{CertifiedKey, SingleCertAndKey};
+use rustls::{
+    ClientConfig, DigitallySignedStruct, InconsistentKeys, RootCertStore, SignatureScheme,
+};
+use secrecy::ExposeSecret;
+
+use crate::error::BuildError;
+
+const AUTHORITY: &str = "certificate authority";
+const CERTIFICATE: &str = "client certificate";
+const KEY: &str = "client key";
+
+/// The TLS configuration for a cluster and, if there is one, a client certificate.
+pub(crate) fn client_config(
+    cluster: &Cluster,
+    identity: Option<&ClientCertificate>,
+) -> Result<ClientConfig, BuildError> {
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let verifier = verifier(cluster, &provider)?;
+    let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
+        .with_safe_default_protocol_versions()
+        .map_err(tls)?
+        .dangerous()
+        .with_custom_certificate_verifier(verifier);
+    let mut config = match identity {
+        // A resolver with a ready key instead of `with_client_auth_cert`, which refuses X.509 v1 certificates that
+        // some clusters hand out and every server accepts.
+        Some(identity) => builder.with_client_cert_resolver(Arc::new(SingleCertAndKey::from(
+            ready(identity, &provider)?,
+        ))),
+        None => builder.with_no_client_auth(),
+    };
+    // HTTP/2 is not offered. An API server allows 100 streams a connection and the HTTP library opens no second one,
+    // so the watch after them would wait for ever; and one watch that nobody reads can starve its neighbours.
+    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    Ok(config)
+}
+
+/// A TLS configuration for plain http: it trusts nobody, and nothing ever asks it. The HTTP library looks for a
+/// provider of the whole process, and panics for want of one, unless it is given a configuration.
+pub(crate) fn unused_config() -> Result<ClientConfig, BuildError> {
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let builder = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .map_err(tls)?;
+    Ok(builder
+        .with_root_certificates(RootCertStore::empty())
+        .with_no_client_auth())
+}
+
+fn tls(source: rustls::Error) -> BuildError {
+    BuildError::Tls { source }
+}
+
+/// Who is trusted.
+fn verifier(
+    cluster: &Cluster,
+    provider: &Arc<CryptoProvider>,
+) -> Result<Arc<dyn ServerCertVerifier>, BuildError> {
+    if cluster.insecure_skip_tls_verify {
+        tracing::warn!(server = %cluster.server, "the server's certificate is not checked: anyone on the way can read and change everything");
+        return Ok(Arc::new(AnyServer {
+            provider: Arc::clone(provider),
+        }));
+    }
+    let (inner, pinned): (Arc<dyn ServerCertVerifier>, _) = match &cluster.certificate_authority {
+        Some(authority) => {
+            let certificates = certificates(authority, AUTHORITY)?;
+            (only(&certificates, provider)?, certificates)
+        }
+        None => {
+            let system = rustls_platform_verifier::Verifier::new(Arc::clone(provider));
+            (Arc::new(system.map_err(tls)?), Vec::new())
+        }
+    };
+    let name = cluster.tls_server_name.as_ref().map(|name| {
+        ServerName::try_from(name.clone()).map_err(|_| BuildError::Credential {
+            what: "tls-server-name",
+            reason: format!("{name:?} is neither a host name nor an address"),
+        })
+    });
+    Ok(Arc::new(ServerVerifier {
+        inner,
+        name: name.transpose()?,
+        pinned,
+    }))
+}
+
+/// Trusts these authorities and no others.
+fn only(
+    certificates: &[CertificateDer<'static>],
+    provider: &Arc<CryptoProvider>,
+) -> Result<Arc<dyn ServerCertVerifier>, BuildError> {
+    let mut roots = RootCertStore::empty();
+    let (added, _) = roots.add_parsable_certificates(certificates.iter().cloned());
+    if added == 0 {
+        return Err(credential(AUTHORITY, "no certificate in it is well-formed"));
+    }
+    let provider = Arc::clone(provider);
+    let verifier = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider)
+        .build()
+        .map_err(|error| credential(AUTHORITY, error.to_string()))?;
+    Ok(verifier)
+}
+
+fn credential(what: &'static str, reason: impl Into<String>) -> BuildError {
+    BuildError::Credential {
+        what,
+        reason: reason.into(),
+    }
+}
+
+/// The certificates in PEM text. Other blocks are passed over.
+fn certificates(
+    source: &PemSource,
+    what: &'static str,
+) -> Result<Vec<CertificateDer<'static>>, BuildError> {
+    let text = source
+        .read()
+        .map_err(|source| BuildError::Read { what, source })?;
+    let certificates: Result<Vec<_>, _> =
+        CertificateDer::pem_slice_iter(text.expose_secret()).collect();
+    let certificates = certificates.map_err(|_| credential(what, "it is not valid PEM text"))?;
+    if certificates.is_empty() {
+        return Err(credential(
+            what,
+            "it holds no certificate (-----BEGIN CERTIFICATE-----)",
+        ));
+    }
+    Ok(certificates)
+}
+
+/// The client certificate with its key, ready to sign.
+fn ready(
+    identity: &ClientCertificate,
+    provider: &CryptoProvider,
+) -> Result<CertifiedKey, BuildError> {
+    let chain = certificates(&identity.certificate, CERTIFICATE)?;
+    let text = identity
+        .key
+        .read()
+        .map_err(|source| BuildError::Read { what: KEY, source })?;
+    let key = PrivateKeyDer::from_pem_slice(text.expose_secret()).map_err(|error| {
+        let encrypted = text
+            .expose_secret()
+            .windows(9)
+            .any(|window| window == b"ENCRYPTED");
+        credential(
+            KEY,
+            match error {
+                _ if encrypted => "it is encrypted; decrypt it first",
+                pem::Error::NoItemsFound => "it holds no private key (-----BEGIN PRIVATE KEY-----)",
+                _ => "it is not valid PEM text",
+            },
+        )
+    })?;
+    let key = provider
+        .key_provider
+        .load_private_key(key)
+        .map_err(|_| credential(KEY, "its kind is not supported; use RSA, ECDSA or Ed25519"))?;
+    let ready = CertifiedKey::new(chain, key);
+    // Any other fault is one of a certificate that this library cannot read and the server perhaps can.
+    if let Err(rustls::Error::InconsistentKeys(InconsistentKeys::KeyMismatch)) = ready.keys_match()
+    {
+        return Err(credential(
+            KEY,
+            "it does not belong to the client certificate",
+        ));
+    }
+    Ok(ready)
+}
+
+/// Checks a server's certificate as usual, but for another name if one is given.
+#[derive(Debug)]
+struct ServerVerifier {
+    inner: Arc<dyn ServerCertVerifier>,
+    name: Option<ServerName<'static>>,
+    pinned: Vec<CertificateDer<'static>>,
+}
+
+impl ServerCertVerifier for ServerVerifier {
+    fn verify_server_cert(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        server_name: &ServerName<'_>,
+        ocsp_response: &[u8],
+        now: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        let name = self.name.as_ref().unwrap_or(server_name);
+        self.inner
+            .verify_server_cert(end_entity, intermediates, name, ocsp_response, now)
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        self.inner.verify_tls12_signature(message, cert, dss)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        self.inner.verify_tls13_signature(message, cert, dss)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.inner.supported_verify_schemes()
+    }
+}
+
+/// Accepts any server: `insecure-skip-tls-verify`.
+#[derive(Debug)]
+struct AnyServer {
+    provider: Arc<CryptoProvider>,
+}
+
+impl ServerCertVerifier for AnyServer {
+    fn verify_server_cert(
+        &self,
+        _end_entity: &CertificateDer<'_>,
+        _intermediates: &[CertificateDer<'_>],
+        _server_name: &ServerName<'_>,
+        _ocsp_response: &[u8],
+        _now: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        _message: &[u8],
+        _cert: &CertificateDer<'_>,
+        _dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        Ok(HandshakeSignatureValid::assertion())
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        _message: &[u8],
+        _cert: &CertificateDer<'_>,
+        _dss: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        Ok(HandshakeSignatureValid::assertion())
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.provider
+            .signature_verification_algorithms
+            .supported_schemes()
+    }
+}

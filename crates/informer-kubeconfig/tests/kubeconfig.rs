@@ -1,0 +1,368 @@
+//! Kubeconfig files as users have them: every field, and every fault with an error that says what to do.
+
+use std::fs;
+use std::path::Path;
+
+use base64::Engine as _;
+use informer_kubeconfig::secrecy::ExposeSecret;
+use informer_kubeconfig::{Config, ConfigError, Kubeconfig, PemSource};
+
+const PEM: &str = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n";
+
+fn base64(text: &str) -> String {
+    base64::engine::general_purpose::STANDARD.encode(text)
+}
+
+/// A kubeconfig of one context, with these fields in its cluster and its user.
+fn one(cluster: &str, user: &str) -> String {
+    format!(
+        "apiVersion: v1\nkind: Config\ncurrent-context: c\n\
+         contexts: [{{name: c, context: {{cluster: k, user: u}}}}]\n\
+         clusters: [{{name: k, cluster: {{{cluster}}}}}]\n\
+         users: [{{name: u, user: {{{user}}}}}]\n"
+    )
+}
+
+fn load(yaml: &str) -> Result<Config, ConfigError> {
+    Kubeconfig::from_yaml(yaml, "/etc/kube/config")?.config(None)
+}
+
+/// The whole text of an error: the fault must be clear from it.
+fn fault(yaml: &str) -> String {
+    let error = load(yaml).expect_err("a fault");
+    let mut text = error.to_string();
+    let mut next = std::error::Error::source(&error);
+    while let Some(error) = next {
+        text = format!("{text}: {error}");
+        next = error.source();
+    }
+    text
+}
+
+const HTTPS: &str = "server: 'https://api.example:6443'";
+
+#[test]
+fn every_field_is_read() {
+    let yaml = format!(
+        "
+apiVersion: v1
+kind: Config
+preferences: {{colors: true}}
+current-context: full
+contexts:
+- name: full
+  context: {{cluster: k, user: u, namespace: shop}}
+clusters:
+- name: k
+  cluster:
+    server: https://api.example:6443/k8s/c-1/?query#fragment
+    tls-server-name: inner.example
+    certificate-authority-data: {ca}
+    proxy-url: socks5://proxy.example:1080
+    disable-compression: true
+    extensions: [{{name: x, extension: {{any: [thing]}}}}]
+users:
+- name: u
+  user:
+    client-certificate-data: {ca}
+    client-key-data: {ca}
+    token: t0k3n
+    as: other
+    as-uid: uid-1
+    as-groups: [g1, g2]
+    as-user-extra: {{scopes: [a, b]}}
+    unknown-field: [1]
+",
+        ca = base64(PEM)
+    );
+    let config = load(&yaml).unwrap();
+    let cluster = &config.cluster;
+    assert_eq!(cluster.server.as_str(), "https://api.example:6443/k8s/c-1/");
+    assert_eq!(cluster.tls_server_name.as_deref(), Some("inner.example"));
+    assert_eq!(
+        cluster.proxy_url.as_ref().unwrap().as_str(),
+        "socks5://proxy.example:1080"
+    );
+    assert!(cluster.disable_compression && !cluster.insecure_skip_tls_verify);
+    let authority = cluster
+        .certificate_authority
+        .as_ref()
+        .unwrap()
+        .read()
+        .unwrap();
+    assert_eq!(authority.expose_secret(), PEM.as_bytes());
+    assert_eq!(config.namespace, "shop");
+    assert_eq!(config.auth.token.as_ref().unwrap().expose_secret(), "t0k3n");
+    let whom = config.auth.impersonate.as_ref().unwrap();
+    assert_eq!(
+        (whom.user.as_str(), whom.uid.as_deref()),
+        ("other", Some("uid-1"))
+    );
+    assert_eq!(whom.groups, ["g1", "g2"]);
+    assert_eq!(whom.extra["scopes"], ["a", "b"]);
+    assert!(config.auth.client_certificate.is_some());
+}
+
+#[test]
+fn json_is_read_too_and_nulls_are_like_missing_fields() {
+    let json = r#"{"current-context":"c","preferences":null,
+        "contexts":[{"name":"c","context":{"cluster":"k","user":"","namespace":null}}],
+        "clusters":[{"name":"k","cluster":{"server":"https://h","certificate-authority":null}}],
+        "users":null}"#;
+    let config = load(json).unwrap();
+    assert_eq!(config.namespace, "default");
+    assert!(config.auth.is_anonymous());
+}
+
+#[test]
+fn a_server_without_a_scheme_is_http_unless_something_of_tls_is_set() {
+    let server = |cluster: &str, user: &str| load(&one(cluster, user)).unwrap().cluster.server;
+    assert_eq!(
+        server("server: 'localhost:8080'", "").as_str(),
+        "http://localhost:8080/"
+    );
+    assert_eq!(
+        server("server: 'h:1', insecure-skip-tls-verify: true", "").as_str(),
+        "https://h:1/"
+    );
+    let ca = base64(PEM);
+    let with_ca = format!("server: 'h:1', certificate-authority-data: {ca}");
+    assert_eq!(server(&with_ca, "").as_str(), "https://h:1/");
+    let certificate = format!("client-certificate-data: {ca}, client-key-data: {ca}");
+    assert_eq!(
+        server("server: 'h:1'", &certificate).as_str(),
+        "https://h:1/"
+    );
+}
+
+#[test]
+fn relative_paths_start_at_their_file() {
+    let root = tempfile::tempdir().unwrap();
+    let inner = root.path().join("inner");
+    fs::create_dir(&inner).unwrap();
+    for name in ["ca.crt", "me.crt", "me.key", "token"] {
+        fs::write(inner.join(name), PEM).unwrap();
+    }
+    let yaml = one(
+        &format!("{HTTPS}, certificate-authority: ca.crt"),
+        "client-certificate: ./me.crt, client-key: ../inner/me.key, tokenFile: token",
+    );
+    let file = inner.join("config");
+    fs::write(&file, yaml).unwrap();
+    let config = Kubeconfig::from_file(&file).unwrap().config(None).unwrap();
+    let path = |source: &PemSource| source.path().unwrap().canonicalize().unwrap();
+    let real = inner.canonicalize().unwrap();
+    assert_eq!(
+        path(config.cluster.certificate_authority.as_ref().unwrap()),
+        real.join("ca.crt")
+    );
+    let identity = config.auth.client_certificate.as_ref().unwrap();
+    assert_eq!(path(&identity.certificate), real.join("me.crt"));
+    assert_eq!(path(&identity.key), real.join("me.key"));
+    assert_eq!(
+        config.auth.token_file.as_deref(),
+        Some(&*inner.join("token"))
+    );
+}
+
+/// INV-CLIENT-1: an error names the file, the entry and the field, and says what to do.
+#[test]
+fn every_fault_names_file_and_entry() {
+    let ca = base64(PEM);
+    let certificate = format!("client-certificate-data: {ca}");
+    let faults: &[(String, &[&str])] = &[
+        (one("server: ''", ""), &["cluster \"k\"", "empty", "give"]),
+        (
+            one("server: 'ftp://h'", ""),
+            &["cluster \"k\"", "http or https"],
+        ),
+        (one("server: 'https://'", ""), &["cluster \"k\"", "no URL"]),
+        (
+            one("server: 'https://a:b@h'", ""),
+            &["cluster \"k\"", "password", "user entry"],
+        ),
+        (
+            one(&format!("{HTTPS}, certificate-authority: gone.crt"), ""),
+            &[
+                "cluster \"k\"",
+                "certificate-authority",
+                "/etc/kube/gone.crt",
+            ],
+        ),
+        (
+            one(&format!("{HTTPS}, certificate-authority-data: '%%'"), ""),
+            &["cluster \"k\"", "certificate-authority-data", "base64"],
+        ),
+        (
+            one(
+                &format!("{HTTPS}, certificate-authority-data: {}", base64("plain")),
+                "",
+            ),
+            &["cluster \"k\"", "no PEM"],
+        ),
+        (
+            one(
+                &format!("{HTTPS}, certificate-authority: a, certificate-authority-data: {ca}"),
+                "",
+            ),
+            &["cluster \"k\"", "exclude each other"],
+        ),
+        (
+            one(
+                &format!(
+                    "{HTTPS}, certificate-authority-data: {ca}, insecure-skip-tls-verify: true"
+                ),
+                "",
+            ),
+            &["cluster \"k\"", "insecure-skip-tls-verify", "remove one"],
+        ),
+        (
+            one(&format!("{HTTPS}, proxy-url: 'ftp://p'"), ""),
+            &["cluster \"k\"", "proxy-url"],
+        ),
+        (
+            one(HTTPS, &certificate),
+            &["user \"u\"", "needs a client-key"],
+        ),
+        (
+            one(HTTPS, &format!("client-key-data: {ca}")),
+            &["user \"u\"", "needs a client cert"],
+        ),
+        (
+            one(HTTPS, "token: t, username: n, password: p"),
+            &["user \"u\"", "exclude"],
+        ),
+        (
+            one(HTTPS, "password: p"),
+            &["user \"u\"", "needs a username"],
+        ),
+        (one(HTTPS, "username: 'a:b'"), &["user \"u\"", "colon"]),
+        (one(HTTPS, "as-groups: [g]"), &["user \"u\"", "`as`"]),
+        (
+            one(HTTPS, "auth-provider: {name: gcp}"),
+            &["user \"u\"", "gcp", "use an exec plugin"],
+        ),
+        (
+            one(HTTPS, "exec: {command: c}"),
+            &["user \"u\"", "apiVersion"],
+        ),
+        (
+            one(
+                HTTPS,
+                "exec: {apiVersion: client.authentication.k8s.io/v1, command: c}",
+            ),
+            &["user \"u\"", "interactiveMode"],
+        ),
+        (
+            one(
+                HTTPS,
+                "exec: {apiVersion: client.authentication.k8s.io/v1beta1, command: c}",
+            ),
+            &["user \"u\"", "\"c\"", "use a token"],
+        ),
+        (
+            one(HTTPS, "exec: {}, auth-provider: {}"),
+            &["user \"u\"", "remove one"],
+        ),
+        (
+            one(HTTPS, "tokenFile: gone"),
+            &["user \"u\"", "tokenFile", "/etc/kube/gone"],
+        ),
+        (
+            one(HTTPS, "").replace("cluster: k,", "cluster: x,"),
+            &["context \"c\"", "\"x\""],
+        ),
+        (
+            one(HTTPS, "").replace("cluster: k,", ""),
+            &["context \"c\"", "names no cluster"],
+        ),
+        (
+            one(HTTPS, "").replace("user: u}", "user: x}"),
+            &["context \"c\"", "\"x\""],
+        ),
+        (
+            one(HTTPS, "").replace("current-context: c", ""),
+            &["current-context", "one of: c"],
+        ),
+        (
+            one(HTTPS, "").replace("current-context: c", "current-context: d"),
+            &["\"d\"", "c"],
+        ),
+        (
+            one(HTTPS, "").replace("[{name: u,", "[{name: u}, {name: u,"),
+            &["user \"u\"", "twice"],
+        ),
+        ("contexts: {}".to_owned(), &["line 1"]),
+        (
+            "contexts: [{context: {}}]".to_owned(),
+            &["\"name\" is missing", "line 1"],
+        ),
+        ("a: [".to_owned(), &["not a valid kubeconfig"]),
+        ("--- {}\n--- {}\n".to_owned(), &["more than one document"]),
+    ];
+    for (yaml, wanted) in faults {
+        let text = fault(yaml);
+        assert!(text.contains("/etc/kube/config"), "{text}");
+        for part in *wanted {
+            assert!(text.contains(part), "{part:?} is not in {text:?}");
+        }
+    }
+}
+
+#[test]
+fn other_credentials_count_before_plugins() {
+    let exec = "exec: {apiVersion: client.authentication.k8s.io/v1beta1, command: c}";
+    assert!(load(&one(HTTPS, &format!("token: t, {exec}"))).is_ok());
+    assert!(load(&one(HTTPS, "token: t, auth-provider: {name: gcp}")).is_ok());
+}
+
+#[test]
+fn an_asked_context_is_chosen_over_the_current_one() {
+    let yaml = "
+current-context: a
+contexts:
+- {name: a, context: {cluster: k, namespace: one}}
+- {name: b, context: {cluster: k, namespace: two}}
+clusters: [{name: k, cluster: {server: https://h}}]
+";
+    let kubeconfig = Kubeconfig::from_yaml(yaml, "f").unwrap();
+    assert_eq!(kubeconfig.contexts().collect::<Vec<_>>(), ["a", "b"]);
+    assert_eq!(kubeconfig.current_context(), Some("a"));
+    assert_eq!(kubeconfig.config(Some("b")).unwrap().namespace, "two");
+    assert!(matches!(
+        kubeconfig.config(Some("z")),
+        Err(ConfigError::UnknownContext { .. })
+    ));
+}
+
+/// The limits of size, depth and aliases.
+#[test]
+fn hostile_yaml_is_refused_in_time() {
+    let mut bomb = "a0: &a0 [x, x, x, x, x, x, x, x, x]\n".to_owned();
+    for n in 1..12 {
+        let refs = vec![format!("*a{}", n - 1); 9].join(", ");
+        bomb.push_str(&format!("a{n}: &a{n} [{refs}]\n"));
+    }
+    assert!(matches!(load(&bomb), Err(ConfigError::Syntax { .. })));
+    let deep = format!("x: {}{}", "[".repeat(5_000), "]".repeat(5_000));
+    assert!(matches!(load(&deep), Err(ConfigError::Syntax { .. })));
+
+    let root = tempfile::tempdir().unwrap();
+    let file = root.path().join("big");
+    let big = fs::File::create(&file).unwrap();
+    big.set_len(informer_kubeconfig::MAX_KUBECONFIG_BYTES + 1)
+        .unwrap();
+    let error = Kubeconfig::from_file(&file).unwrap_err();
+    assert!(matches!(error, ConfigError::Read { .. }), "{error:?}");
+}
+
+#[test]
+fn a_file_named_in_an_entry_must_be_a_regular_one() {
+    let text = fault(&one(
+        &format!("{HTTPS}, certificate-authority: /dev/zero"),
+        "",
+    ));
+    assert!(text.contains("not a regular file"), "{text}");
+    let error = informer_kubeconfig::read_file(Path::new("/")).unwrap_err();
+    assert_eq!(error.kind(), std::io::ErrorKind::InvalidInput);
+}
