@@ -4,6 +4,8 @@ mod boxed;
 mod config;
 mod driver;
 mod error;
+#[cfg(feature = "http")]
+pub mod http;
 mod list_watch;
 mod lister_watcher;
 pub mod machine;

@@ -1,0 +1,201 @@
+//! The `ListerWatcher` of one resource of an API server.
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::time::Duration;
+
+use informer_client::http::Method;
+use informer_client::{Client, Response};
+use informer_store::Object;
+use informer_wire::{
+    DecodeOptions, FromWire, ListDecoder, ListOptions, ReadVerb, Resource, StaticResource,
+    WatchDecoder, WireFormat,
+};
+
+use super::config::HttpConfig;
+use super::failure::failed;
+use super::list::HttpList;
+use super::watch::HttpWatch;
+use crate::error::ListWatchError;
+use crate::lister_watcher::{ListRequest, ListerWatcher};
+
+/// Lists and watches one resource of an API server, in one namespace or in all.
+///
+/// ```no_run
+/// use informer_client::Client;
+/// use informer_reflector::http::HttpListerWatcher;
+/// use informer_wire::{Resource, Scope};
+/// use k8s_openapi::api::core::v1::Node;
+///
+/// # fn main() -> Result<(), informer_client::BuildError> {
+/// let client = Client::infer()?;
+/// // A type that knows its resource, over all namespaces or outside them.
+/// let nodes = HttpListerWatcher::<Node>::all(client.clone());
+/// // A resource known at run time.
+/// let widgets = Resource::new("example.org", "v1", "Widget", "widgets", Scope::Namespaced);
+/// # type Widget = k8s_openapi::api::core::v1::ConfigMap;
+/// let widgets = HttpListerWatcher::<Widget>::new(client, widgets).namespace("shop");
+/// # Ok(()) }
+/// ```
+#[doc(alias = "NewListWatchFromClient")]
+pub struct HttpListerWatcher<K> {
+    client: Client,
+    resource: Resource,
+    namespace: Option<String>,
+    config: HttpConfig,
+    object: PhantomData<fn() -> K>,
+}
+
+impl<K> HttpListerWatcher<K> {
+    /// Lists and watches a resource, in all namespaces.
+    #[must_use]
+    pub fn new(client: Client, resource: Resource) -> Self {
+        Self {
+            client,
+            resource,
+            namespace: None,
+            config: HttpConfig::default(),
+            object: PhantomData,
+        }
+    }
+
+    /// Lists and watches the resource of a type that knows it, everywhere.
+    #[must_use]
+    pub fn all(client: Client) -> Self
+    where
+        K: StaticResource,
+    {
+        Self::new(client, K::resource())
+    }
+
+    /// Lists and watches the resource of a type that knows it, in one namespace.
+    #[must_use]
+    pub fn namespaced(client: Client, namespace: impl Into<String>) -> Self
+    where
+        K: StaticResource,
+    {
+        Self::new(client, K::resource()).namespace(namespace)
+    }
+
+    /// In this namespace alone; an empty name stands for all.
+    #[must_use]
+    pub fn namespace(mut self, namespace: impl Into<String>) -> Self {
+        self.namespace = Some(namespace.into()).filter(|name| !name.is_empty());
+        self
+    }
+
+    /// With these limits and options.
+    #[must_use]
+    pub fn config(mut self, config: HttpConfig) -> Self {
+        self.config = config;
+        self
+    }
+
+    /// The resource.
+    #[must_use]
+    pub const fn resource(&self) -> &Resource {
+        &self.resource
+    }
+
+    fn decode_options(&self) -> DecodeOptions {
+        self.config.decode.clone().resource(self.resource.clone())
+    }
+}
+
+impl<K: FromWire> HttpListerWatcher<K> {
+    /// Sends a request and waits for an answer that can be read.
+    async fn ask(
+        &self,
+        verb: ReadVerb,
+        options: &ListOptions,
+        limit: Duration,
+        waited_for: &'static str,
+    ) -> Result<(Response, WireFormat), ListWatchError> {
+        let path = self
+            .resource
+            .path(self.namespace.as_deref(), None)
+            .map_err(ListWatchError::other)?;
+        let watch = matches!(verb, ReadVerb::Watch).then(|| ("watch", "true".to_owned()));
+        let request = self
+            .client
+            .request(Method::GET, &path)
+            .query(watch)
+            .query(options.query_pairs())
+            .accept(K::accept(verb))
+            .timeout(limit);
+        let answer = request
+            .send()
+            .await
+            .map_err(|error| failed(error, waited_for))?;
+        let answer = answer
+            .error_for_status()
+            .await
+            .map_err(|error| failed(error, waited_for))?;
+        // A server that does not say is taken to have sent the default.
+        let format = answer
+            .content_type()
+            .map_or(Some(WireFormat::Json), |content_type| {
+                WireFormat::from_content_type(content_type)
+            });
+        let format = format.ok_or(ListWatchError::Protocol(
+            "the answer is of a type that was not asked for; check that the URL is an API server's",
+        ))?;
+        Ok((answer, format))
+    }
+}
+
+impl<K: FromWire + Object> ListerWatcher for HttpListerWatcher<K> {
+    type Object = K;
+    type List = HttpList<K>;
+    type Watch = HttpWatch<K>;
+
+    async fn list(&self, request: ListRequest) -> Result<HttpList<K>, ListWatchError> {
+        let limit = self.config.list_answer;
+        let (answer, format) = self
+            .ask(ReadVerb::List, &request.options, limit, "answer to a list")
+            .await?;
+        let mut decoder = ListDecoder::new(format, self.decode_options());
+        if let Some(known) = request.known {
+            decoder = decoder.known(known);
+        }
+        Ok(HttpList::new(
+            answer.into_body(),
+            decoder,
+            self.config.list_silence,
+        ))
+    }
+
+    async fn watch(&self, options: ListOptions) -> Result<HttpWatch<K>, ListWatchError> {
+        let limit = self.config.watch_answer;
+        let (answer, format) = self
+            .ask(ReadVerb::Watch, &options, limit, "answer to a watch")
+            .await?;
+        Ok(HttpWatch::new(
+            answer.into_body(),
+            WatchDecoder::new(format, self.decode_options()),
+        ))
+    }
+}
+
+impl<K> Clone for HttpListerWatcher<K> {
+    fn clone(&self) -> Self {
+        Self {
+            client: self.client.clone(),
+            resource: self.resource.clone(),
+            namespace: self.namespace.clone(),
+            config: self.config.clone(),
+            object: PhantomData,
+        }
+    }
+}
+
+impl<K> fmt::Debug for HttpListerWatcher<K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HttpListerWatcher")
+            .field("client", &self.client)
+            .field("resource", &self.resource)
+            .field("namespace", &self.namespace)
+            .field("config", &self.config)
+            .finish()
+    }
+}
