@@ -1,2 +1,69 @@
-//! Tasks of this workspace.
-fn main() {}
+//! The tasks of this workspace, run as `cargo xtask NAME`; without a name it prints what there is.
+
+mod ci;
+mod cmd;
+mod e2e;
+mod tidy;
+mod workspace;
+
+use std::process::ExitCode;
+
+/// One subcommand.
+struct Task {
+    name: &'static str,
+    about: &'static str,
+    run: fn(&[String]) -> anyhow::Result<()>,
+}
+
+/// Every subcommand, in the order in which the help shows them.
+const TASKS: &[Task] = &[
+    Task {
+        name: "ci",
+        about: ci::ABOUT,
+        run: ci::run,
+    },
+    Task {
+        name: "tidy",
+        about: tidy::ABOUT,
+        run: tidy::run,
+    },
+    Task {
+        name: "e2e",
+        about: e2e::ABOUT,
+        run: e2e::run,
+    },
+];
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let Some((name, rest)) = arguments.split_first() else {
+        print_help();
+        return ExitCode::SUCCESS;
+    };
+    if matches!(name.as_str(), "help" | "--help" | "-h") {
+        print_help();
+        return ExitCode::SUCCESS;
+    }
+    let Some(task) = TASKS.iter().find(|task| task.name == name) else {
+        eprintln!("xtask: there is no task `{name}`; `cargo xtask` lists them");
+        return ExitCode::from(2);
+    };
+    match (task.run)(rest) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("xtask {name}: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn print_help() {
+    println!("Usage: cargo xtask TASK [ARGUMENTS]\n");
+    for task in TASKS {
+        let mut lines = task.about.lines();
+        println!("  {:<6} {}", task.name, lines.next().unwrap_or_default());
+        for line in lines {
+            println!("         {line}");
+        }
+    }
+}

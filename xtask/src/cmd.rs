@@ -1,0 +1,139 @@
+//! Runs other programs: prints each command line first, and says how it ended.
+
+use std::ffi::{OsStr, OsString};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, bail};
+
+/// A command that is printed before it runs.
+#[derive(Debug)]
+pub(crate) struct Cmd {
+    command: Command,
+    env: Vec<(String, OsString)>,
+}
+
+impl Cmd {
+    pub(crate) fn new(program: impl AsRef<OsStr>) -> Self {
+        let mut command = Command::new(program);
+        command.stdin(Stdio::null());
+        Self {
+            command,
+            env: Vec::new(),
+        }
+    }
+
+    /// The cargo that runs this program, so that `cargo +toolchain xtask` keeps its toolchain.
+    pub(crate) fn cargo() -> Self {
+        Self::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+    }
+
+    pub(crate) fn arg(mut self, argument: impl AsRef<OsStr>) -> Self {
+        self.command.arg(argument);
+        self
+    }
+
+    /// Adds arguments separated by blanks.
+    pub(crate) fn words(mut self, words: &str) -> Self {
+        self.command.args(words.split_whitespace());
+        self
+    }
+
+    pub(crate) fn env(mut self, name: &str, value: impl AsRef<OsStr>) -> Self {
+        self.command.env(name, value.as_ref());
+        self.env.push((name.to_owned(), value.as_ref().to_owned()));
+        self
+    }
+
+    /// Runs without a variable that this process has.
+    pub(crate) fn env_remove(mut self, name: &str) -> Self {
+        self.command.env_remove(name);
+        self
+    }
+
+    pub(crate) fn dir(mut self, dir: &Path) -> Self {
+        self.command.current_dir(dir);
+        self
+    }
+
+    /// Runs it with its output passed on; an error if it fails.
+    pub(crate) fn run(mut self) -> anyhow::Result<()> {
+        println!("$ {}", self.line());
+        let status = self
+            .command
+            .status()
+            .with_context(|| format!("cannot run {}", self.line()))?;
+        if !status.success() {
+            bail!("`{}` failed ({status})", self.line());
+        }
+        Ok(())
+    }
+
+    /// Runs it and gives back its standard output; an error with its standard error if it fails.
+    pub(crate) fn output(mut self) -> anyhow::Result<String> {
+        let out = self
+            .command
+            .output()
+            .with_context(|| format!("cannot run {}", self.line()))?;
+        if !out.status.success() {
+            let reason = String::from_utf8_lossy(&out.stderr);
+            bail!(
+                "`{}` failed ({}): {}",
+                self.line(),
+                out.status,
+                reason.trim()
+            );
+        }
+        String::from_utf8(out.stdout).with_context(|| format!("{} printed no UTF-8", self.line()))
+    }
+
+    /// The command line as one would type it.
+    fn line(&self) -> String {
+        let program = Path::new(self.command.get_program());
+        let mut line = String::new();
+        for (name, value) in &self.env {
+            line.push_str(&format!("{name}={} ", quoted(value)));
+        }
+        line.push_str(&program.file_name().unwrap_or_default().to_string_lossy());
+        for argument in self.command.get_args() {
+            line.push(' ');
+            line.push_str(&quoted(argument));
+        }
+        line
+    }
+}
+
+fn quoted(text: &OsStr) -> String {
+    let text = text.to_string_lossy();
+    if text.is_empty() || text.contains([' ', '"', '$', '*']) {
+        format!("'{text}'")
+    } else {
+        text.into_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_line_is_printed_as_one_would_type_it() {
+        let command = Cmd::new("/usr/bin/cargo")
+            .env("RUSTDOCFLAGS", "-D warnings")
+            .words("doc -p x");
+        assert_eq!(command.line(), "RUSTDOCFLAGS='-D warnings' cargo doc -p x");
+    }
+
+    #[test]
+    fn a_failure_carries_the_command_and_what_it_said() {
+        let error = Cmd::cargo()
+            .words("no-such-command")
+            .output()
+            .unwrap_err()
+            .to_string();
+        assert!(
+            error.contains("no-such-command") && error.contains("failed"),
+            "{error}"
+        );
+    }
+}
