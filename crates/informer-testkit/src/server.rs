@@ -168,6 +168,10 @@ impl ApiServer {
         })
     }
 
+    pub(crate) fn shared(&self) -> Arc<Shared> {
+        self.shared.clone()
+    }
+
     /// `http://127.0.0.1:PORT`, without a slash at the end.
     pub fn url(&self) -> String {
         format!("http://{}", self.address)

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::cluster::Cluster;
 use super::collection::Scope;
 use super::object::StoredObject;
-use super::write::{WriteOptions, is_marked_deleted};
+use super::write::{WriteOptions, is_marked_deleted, set_phase};
 use crate::resource::ResourceType;
 use crate::status::{Status, StatusCause, StatusDetails};
 
@@ -71,7 +71,7 @@ impl Cluster {
     ) -> Result<bool, Status> {
         let namespaces = self.namespaces()?;
         if !is_marked_deleted(value) {
-            value["status"]["phase"] = "Terminating".into();
+            set_phase(value, "Terminating");
             self.mark_deleted(&namespaces, namespace, value, options)?;
         }
         for resource in self.namespaced_resources() {

@@ -303,6 +303,8 @@ impl Cluster {
         let old = self.get(resource, namespace, name)?;
         let before = old.value(resource);
         let mut after = change(&before)?;
+        // From here on both are objects with metadata, whatever the patch was.
+        metadata_mut(&mut after)?;
         check_type(resource, &after)?;
         check_versions(resource, &old, &after)?;
         protect(resource, &before, &mut after, options.part)?;
@@ -318,11 +320,11 @@ impl Cluster {
             return Ok(old);
         }
         self.check_definition(resource, &mut after, options)?;
-        let stored = Arc::new(StoredObject::encode(resource, &after, self.next_revision()));
         // A write that changes nothing writes nothing: the version stays, no watcher hears of it.
-        if StoredObject::encode(resource, &after, old.revision()) == *old {
+        if same_but_for_version(resource, &before, &mut after) {
             return Ok(old);
         }
+        let stored = Arc::new(StoredObject::encode(resource, &after, self.next_revision()));
         if !options.dry_run {
             self.commit(resource, old.key(), Some(stored.clone()));
             self.adopt_definition(resource, &after);
@@ -621,6 +623,21 @@ fn spec_differs(before: &Value, after: &Value) -> bool {
     spec(before) != spec(after)
 }
 
+fn same_but_for_version(resource: &ResourceType, before: &Value, after: &mut Value) -> bool {
+    after["apiVersion"] = resource.api_version().into();
+    after["kind"] = resource.kind.as_str().into();
+    after["metadata"]["resourceVersion"] = before["metadata"]["resourceVersion"].clone();
+    after == before
+}
+
+/// Sets `status.phase` of an object, in place of a status that is no map.
+pub(super) fn set_phase(object: &mut Value, phase: &str) {
+    if !object["status"].is_object() {
+        object["status"] = json!({});
+    }
+    object["status"]["phase"] = phase.into();
+}
+
 /// The few defaults that selectors and `kubectl` rely on.
 fn fill_defaults(resource: &ResourceType, object: &mut Value) {
     let phase = match (resource.group.as_str(), resource.plural.as_str()) {
@@ -628,12 +645,12 @@ fn fill_defaults(resource: &ResourceType, object: &mut Value) {
         ("", "namespaces") => "Active",
         _ => return,
     };
-    if object["status"]["phase"].is_null() && !object["status"].is_string() {
-        object["status"]["phase"] = phase.into();
+    if object["status"]["phase"].is_null() {
+        set_phase(object, phase);
     }
     if is_namespace(resource) {
         let name = object["metadata"]["name"].clone();
-        if object["metadata"]["labels"].is_null() {
+        if !object["metadata"]["labels"].is_object() {
             object["metadata"]["labels"] = json!({});
         }
         if let Some(labels) = object["metadata"]["labels"].as_object_mut() {
