@@ -35,18 +35,29 @@ impl ObjectMetadata for ObjectMeta {
     }
 
     fn labels(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.labels.iter().flatten().map(|(key, value)| (key.as_str(), value.as_str()))
+        self.labels
+            .iter()
+            .flatten()
+            .map(|(key, value)| (key.as_str(), value.as_str()))
     }
 
     fn annotations(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.annotations.iter().flatten().map(|(key, value)| (key.as_str(), value.as_str()))
+        self.annotations
+            .iter()
+            .flatten()
+            .map(|(key, value)| (key.as_str(), value.as_str()))
     }
 
     fn owner_references(&self) -> impl Iterator<Item = OwnerReference<'_>> {
         self.owner_references.iter().flatten().map(|owner| {
-            OwnerReference::new(&owner.api_version, &owner.kind, &owner.name, Uid::new(&owner.uid))
-                .controller(owner.controller.unwrap_or(false))
-                .block_owner_deletion(owner.block_owner_deletion.unwrap_or(false))
+            OwnerReference::new(
+                &owner.api_version,
+                &owner.kind,
+                &owner.name,
+                Uid::new(&owner.uid),
+            )
+            .controller(owner.controller.unwrap_or(false))
+            .block_owner_deletion(owner.block_owner_deletion.unwrap_or(false))
         })
     }
 

@@ -46,8 +46,77 @@ static HASHER: LazyLock<foldhash::fast::RandomState> =
     LazyLock::new(foldhash::fast::RandomState::default);
 
 /// The hash that a key of this canonical text carries.
-pub(crate) fn hash_text(text: &str) -> u64 {
+fn hash_text(text: &str) -> u64 {
     HASHER.hash_one(text)
+}
+
+/// The hash by which anything that is no key (an index value) is found in a directory.
+pub(crate) fn hash_value<T: Hash + ?Sized>(value: &T) -> u32 {
+    fold(HASHER.hash_one(value))
+}
+
+/// What directories keep of a hash.
+const fn fold(hash: u64) -> u32 {
+    (hash ^ (hash >> 32)) as u32
+}
+
+/// What an object can be asked for by: its [`ObjectKey`], or the key's canonical text.
+///
+/// A key brings its hash along; a text is hashed, and neither allocates.
+pub trait KeyLike: sealed::Sealed {
+    /// The canonical text.
+    fn as_text(&self) -> &str;
+
+    /// The hash that the key of this text carries.
+    #[doc(hidden)]
+    fn text_hash(&self) -> u64 {
+        hash_text(self.as_text())
+    }
+}
+
+mod sealed {
+    pub trait Sealed {}
+    impl Sealed for super::ObjectKey {}
+    impl Sealed for str {}
+    impl Sealed for String {}
+    impl<T: Sealed + ?Sized> Sealed for &T {}
+}
+
+impl KeyLike for ObjectKey {
+    fn as_text(&self) -> &str {
+        self.as_str()
+    }
+
+    fn text_hash(&self) -> u64 {
+        self.cached_hash()
+    }
+}
+
+impl KeyLike for str {
+    fn as_text(&self) -> &str {
+        self
+    }
+}
+
+impl KeyLike for String {
+    fn as_text(&self) -> &str {
+        self
+    }
+}
+
+impl<T: KeyLike + ?Sized> KeyLike for &T {
+    fn as_text(&self) -> &str {
+        (**self).as_text()
+    }
+
+    fn text_hash(&self) -> u64 {
+        (**self).text_hash()
+    }
+}
+
+/// What directories keep of the hash of a key.
+pub(crate) fn short_hash<Q: KeyLike + ?Sized>(key: &Q) -> u32 {
+    fold(key.text_hash())
 }
 
 impl ObjectKey {
@@ -63,17 +132,35 @@ impl ObjectKey {
         Self::build(None, "", name)
     }
 
-    /// The key of an object.
+    /// The key of an object. Of an object without a name it is a key that no object of a server has; where such
+    /// objects come in, use [`try_of`](Self::try_of).
     #[must_use]
     #[doc(alias = "MetaNamespaceKeyFunc")]
     pub fn of<K: Object>(object: &K) -> Self {
         Self::build(None, object.namespace().unwrap_or_default(), object.name())
     }
 
+    /// The key of an object that may lack a name (one made by hand, or with only a `generateName`).
+    ///
+    /// # Errors
+    /// When the object has no name.
+    pub fn try_of<K: Object>(object: &K) -> Result<Self, KeyError> {
+        if object.name().is_empty() {
+            return Err(KeyError {
+                namespace: object.namespace().map(str::to_owned),
+            });
+        }
+        Ok(Self::of(object))
+    }
+
     /// The same key in a named cluster.
     #[must_use]
     pub fn in_cluster(&self, cluster: &str) -> Self {
-        Self::build(Some(cluster), self.namespace().unwrap_or_default(), self.name())
+        Self::build(
+            Some(cluster),
+            self.namespace().unwrap_or_default(),
+            self.name(),
+        )
     }
 
     fn build(cluster: Option<&str>, namespace: &str, name: &str) -> Self {
@@ -90,7 +177,11 @@ impl ObjectKey {
         }
         let name_at = offset(text.len());
         text.push_str(name);
-        let header = Header { hash: hash_text(&text), namespace_at, name_at };
+        let header = Header {
+            hash: hash_text(&text),
+            namespace_at,
+            name_at,
+        };
         Self(Arc::from_header_and_str(header, &text))
     }
 
@@ -109,7 +200,10 @@ impl ObjectKey {
     /// The object's namespace, or `None` if it is cluster-scoped.
     #[must_use]
     pub fn namespace(&self) -> Option<&str> {
-        let (from, to) = (self.0.header.namespace_at as usize, self.0.header.name_at as usize);
+        let (from, to) = (
+            self.0.header.namespace_at as usize,
+            self.0.header.name_at as usize,
+        );
         (from < to).then(|| &self.as_str()[from..to - 1])
     }
 
@@ -132,9 +226,27 @@ fn offset(length: usize) -> u32 {
     u32::try_from(length).unwrap_or(u32::MAX)
 }
 
+/// An object that has no key, since it has no name.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("an object{} has no name and so no key; set metadata.name before it is stored",
+    .namespace.as_ref().map(|n| format!(" in namespace {n:?}")).unwrap_or_default())]
+pub struct KeyError {
+    namespace: Option<String>,
+}
+
+impl KeyError {
+    /// The namespace of the object.
+    #[must_use]
+    pub fn namespace(&self) -> Option<&str> {
+        self.namespace.as_deref()
+    }
+}
+
 /// A text that is no object key.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{text:?} is not an object key; write \"namespace/name\", or \"name\" for a cluster-scoped object")]
+#[error(
+    "{text:?} is not an object key; write \"namespace/name\", or \"name\" for a cluster-scoped object"
+)]
 pub struct ParseKeyError {
     text: String,
 }
@@ -152,7 +264,9 @@ impl FromStr for ObjectKey {
 
     /// Reads a canonical text: one or two parts around a `/`, with a non-empty name, after an optional `cluster|`.
     fn from_str(text: &str) -> Result<Self, ParseKeyError> {
-        let refuse = || ParseKeyError { text: text.to_owned() };
+        let refuse = || ParseKeyError {
+            text: text.to_owned(),
+        };
         let (cluster, rest) = match text.split_once('|') {
             Some(("", _)) => return Err(refuse()),
             Some((cluster, rest)) => (Some(cluster), rest),

@@ -22,7 +22,9 @@ pub trait Object: Send + Sync + 'static {
 
     /// The object's namespace; `None` if it is cluster-scoped.
     fn namespace(&self) -> Option<&str> {
-        self.metadata().namespace().filter(|namespace| !namespace.is_empty())
+        self.metadata()
+            .namespace()
+            .filter(|namespace| !namespace.is_empty())
     }
 
     /// The object's UID.
@@ -72,12 +74,16 @@ pub trait ObjectMetadata {
 
     /// The value of one label.
     fn label(&self, key: &str) -> Option<&str> {
-        self.labels().find(|(k, _)| *k == key).map(|(_, value)| value)
+        self.labels()
+            .find(|(k, _)| *k == key)
+            .map(|(_, value)| value)
     }
 
     /// The value of one annotation.
     fn annotation(&self, key: &str) -> Option<&str> {
-        self.annotations().find(|(k, _)| *k == key).map(|(_, value)| value)
+        self.annotations()
+            .find(|(k, _)| *k == key)
+            .map(|(_, value)| value)
     }
 }
 
@@ -103,7 +109,14 @@ impl<'a> OwnerReference<'a> {
     /// A reference that neither controls nor blocks.
     #[must_use]
     pub const fn new(api_version: &'a str, kind: &'a str, name: &'a str, uid: Uid) -> Self {
-        Self { api_version, kind, name, uid, controller: false, block_owner_deletion: false }
+        Self {
+            api_version,
+            kind,
+            name,
+            uid,
+            controller: false,
+            block_owner_deletion: false,
+        }
     }
 
     /// Sets whether the owner manages the object.

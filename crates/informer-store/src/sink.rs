@@ -80,7 +80,10 @@ impl ReplaceEnd {
     /// The end of an ordinary list at this resource version.
     #[must_use]
     pub const fn new(resource_version: ResourceVersion) -> Self {
-        Self { resource_version, rewind: false }
+        Self {
+            resource_version,
+            rewind: false,
+        }
     }
 
     /// Says that the server went back in time.
@@ -105,7 +108,10 @@ impl Known {
     /// The mark of a copy.
     #[must_use]
     pub const fn new(uid: Option<Uid>, resource_version: Option<ResourceVersion>) -> Self {
-        Self { uid, resource_version }
+        Self {
+            uid,
+            resource_version,
+        }
     }
 
     /// The mark of this object.
@@ -140,7 +146,11 @@ impl<K: Object> Deletion<K> {
     /// The deletion of this object; its resource version is the deletion's.
     #[must_use]
     pub fn of(object: Arc<K>) -> Self {
-        Self { uid: object.uid(), resource_version: object.resource_version(), object: Some(object) }
+        Self {
+            uid: object.uid(),
+            resource_version: object.resource_version(),
+            object: Some(object),
+        }
     }
 }
 
@@ -151,7 +161,11 @@ impl<K> Deletion<K> {
         uid: Option<Uid>,
         resource_version: Option<ResourceVersion>,
     ) -> Self {
-        Self { object: None, uid, resource_version }
+        Self {
+            object: None,
+            uid,
+            resource_version,
+        }
     }
 }
 

@@ -134,6 +134,10 @@ impl From<&str> for ResourceVersion {
 
 impl From<u64> for ResourceVersion {
     fn from(number: u64) -> Self {
-        if number == 0 { Self::new("0") } else { Self(Repr::Number(number)) }
+        if number == 0 {
+            Self::new("0")
+        } else {
+            Self(Repr::Number(number))
+        }
     }
 }

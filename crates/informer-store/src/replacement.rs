@@ -1,0 +1,249 @@
+//! A whole list on its way into a store, and the store as a sink of changes.
+
+use std::sync::Arc;
+
+use crate::batch::Batch;
+use crate::directory::Directory;
+use crate::key::{ObjectKey, short_hash};
+use crate::object::Object;
+use crate::sink::{Deletion, DeltaSink, Known, Replace, ReplaceEnd};
+use crate::store::Store;
+use crate::version::ResourceVersion;
+
+/// A whole list on its way into a [`Store`]: see [`Replace`]. It costs a key and a pointer for each object.
+pub struct Replacement<K: Object> {
+    store: Store<K>,
+    /// In the order of the list; `None` where a later entry of the same key took over.
+    entries: Vec<Option<(ObjectKey, Listed<K>)>>,
+    by_key: Directory,
+}
+
+enum Listed<K> {
+    Object(Arc<K>),
+    /// The very copy that is stored.
+    Kept,
+    /// There, but not to be decoded.
+    SetAside,
+}
+
+/// Whether what is stored may be newer than what is listed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Order {
+    /// Newer copies stay.
+    Forward,
+    /// The list holds, whatever is stored.
+    AsListed,
+}
+
+impl<K: Object> std::fmt::Debug for Replacement<K> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Replacement({} entries)", self.entries.len())
+    }
+}
+
+impl<K: Object> Store<K> {
+    pub(crate) fn begin_replacement(&self) -> Replacement<K> {
+        Replacement {
+            store: self.clone(),
+            entries: Vec::new(),
+            by_key: Directory::default(),
+        }
+    }
+}
+
+impl<K: Object> Replacement<K> {
+    fn position(&self, key: &ObjectKey) -> Option<u32> {
+        self.by_key.find(
+            short_hash(key),
+            |at| matches!(self.entries.get(at as usize), Some(Some((known, _))) if known == key),
+        )
+    }
+
+    fn set(&mut self, key: ObjectKey, listed: Listed<K>) {
+        self.remove(&key);
+        self.by_key
+            .insert(short_hash(&key), self.entries.len() as u32);
+        self.entries.push(Some((key, listed)));
+    }
+
+    /// Publishes the list as it is, whatever is stored.
+    pub(crate) fn commit(self, resource_version: Option<ResourceVersion>) {
+        self.apply(resource_version, Order::AsListed);
+    }
+
+    fn apply(self, resource_version: Option<ResourceVersion>, order: Order) {
+        let Self {
+            store,
+            entries,
+            by_key,
+        } = self;
+        let mut batch = store.begin_batch();
+        let is_listed = |key: &ObjectKey| {
+            let is_it = |at: u32| matches!(&entries[at as usize], Some((known, _)) if known == key);
+            by_key.find(short_hash(key), is_it).is_some()
+        };
+        let gone: Vec<ObjectKey> = batch
+            .root()
+            .keys()
+            .iter()
+            .filter(|key| !is_listed(key))
+            .cloned()
+            .collect();
+        if gone.len() == batch.len() {
+            batch.clear();
+        } else {
+            for key in &gone {
+                batch.remove(key);
+            }
+        }
+        drop(by_key);
+        for (key, listed) in entries.into_iter().flatten() {
+            match listed {
+                Listed::Object(object) => put(&mut batch, key, object, order),
+                Listed::Kept => {}
+                Listed::SetAside => {
+                    batch.mark_stale(&key);
+                }
+            }
+        }
+        if let Some(resource_version) = resource_version {
+            batch.set_resource_version(resource_version);
+        }
+        batch.commit();
+    }
+}
+
+/// Writes a listed object unless the stored one is the same copy, or may not be replaced by an older one.
+fn put<K: Object>(batch: &mut Batch<'_, K>, key: ObjectKey, object: Arc<K>, order: Order) {
+    if let Some(stored) = batch.get(&key) {
+        let is_same =
+            Arc::ptr_eq(stored, &object) || Known::of(&**stored).is_same_copy(&Known::of(&*object));
+        if is_same || (order == Order::Forward && is_older(&*object, &**stored)) {
+            return;
+        }
+    }
+    batch.upsert(key, object);
+}
+
+fn is_older<K: Object>(object: &K, than: &K) -> bool {
+    match (object.resource_version(), than.resource_version()) {
+        (Some(a), Some(b)) => a.is_older_than(&b),
+        _ => false,
+    }
+}
+
+impl<K: Object> Replace<K> for Replacement<K> {
+    fn insert(&mut self, key: ObjectKey, object: Arc<K>) {
+        self.set(key, Listed::Object(object));
+    }
+
+    fn keep(&mut self, key: ObjectKey) {
+        self.set(key, Listed::Kept);
+    }
+
+    fn set_aside(&mut self, key: ObjectKey) {
+        self.set(key, Listed::SetAside);
+    }
+
+    fn remove(&mut self, key: &ObjectKey) {
+        let Some(at) = self.position(key) else { return };
+        self.by_key.remove(short_hash(key), at);
+        self.entries[at as usize] = None;
+    }
+
+    fn finish(self, end: ReplaceEnd) {
+        if end.rewind {
+            return self.apply(Some(end.resource_version), Order::AsListed);
+        }
+        let known = self.store.resource_version();
+        // Everything that an older list says has happened before what the store knows.
+        if known.is_some_and(|known| end.resource_version.is_older_than(&known)) {
+            return;
+        }
+        self.apply(Some(end.resource_version), Order::Forward);
+    }
+}
+
+/// A reflector can feed a store without a queue between them. Older copies never replace newer ones, but for a list
+/// that says the server went back in time.
+impl<K: Object> DeltaSink<K> for Store<K> {
+    type Replace = Replacement<K>;
+
+    fn known(&self, key: &ObjectKey) -> Option<Known> {
+        self.get(key).map(|object| Known::of(&*object))
+    }
+
+    fn add(&self, key: ObjectKey, object: Arc<K>) {
+        DeltaSink::update(self, key, object);
+    }
+
+    fn update(&self, key: ObjectKey, object: Arc<K>) {
+        let mut batch = self.begin_batch();
+        let resource_version = object.resource_version();
+        put(&mut batch, key, object, Order::Forward);
+        advance(&mut batch, resource_version);
+        batch.commit();
+    }
+
+    fn delete(&self, key: ObjectKey, deletion: Deletion<K>) {
+        let mut batch = self.begin_batch();
+        if batch
+            .get(&key)
+            .is_some_and(|stored| ends(&deletion, &**stored))
+        {
+            batch.remove(&key);
+        }
+        advance(&mut batch, deletion.resource_version);
+        batch.commit();
+    }
+
+    fn set_aside(&self, key: ObjectKey, resource_version: Option<ResourceVersion>) {
+        let mut batch = self.begin_batch();
+        batch.mark_stale(&key);
+        advance(&mut batch, resource_version);
+        batch.commit();
+    }
+
+    fn bookmark(&self, resource_version: ResourceVersion) {
+        let mut batch = self.begin_batch();
+        advance(&mut batch, Some(resource_version));
+        batch.commit();
+    }
+
+    fn resync(&self) {}
+
+    fn begin_replace(&self) -> Replacement<K> {
+        self.begin_replacement()
+    }
+}
+
+/// Moves the resource version on, never back.
+fn advance<K: Object>(batch: &mut Batch<'_, K>, resource_version: Option<ResourceVersion>) {
+    let Some(new) = resource_version else { return };
+    if !batch
+        .resource_version()
+        .is_some_and(|known| new.is_older_than(known))
+    {
+        batch.set_resource_version(new);
+    }
+}
+
+/// True if a deletion ends the life of the stored object: it is of the same life, or of a later one. The deletion of an
+/// earlier life is late, and says nothing of this one.
+fn ends<K: Object>(deletion: &Deletion<K>, stored: &K) -> bool {
+    let is_older = match (&deletion.resource_version, stored.resource_version()) {
+        (Some(deleted), Some(stored)) => deleted.is_older_than(&stored),
+        _ => false,
+    };
+    match (&deletion.uid, stored.uid()) {
+        (Some(deleted), Some(stored_uid)) if *deleted == stored_uid => true,
+        (Some(_), Some(_)) => {
+            let newer = deletion
+                .resource_version
+                .as_ref()
+                .zip(stored.resource_version());
+            newer.is_some_and(|(deleted, stored)| stored.is_older_than(deleted))
+        }
+        _ => !is_older,
+    }
+}

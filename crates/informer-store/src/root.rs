@@ -1,0 +1,208 @@
+//! One version of everything a store holds. Cloned in constant time; changed in the parts that are written.
+//!
+//! # Invariants
+//! - Slots are dense: `0..len` hold one object each. A removal moves the last object to the gap.
+//! - The directory, the keys, the objects and every index speak of the same slots.
+//! - Order depends on the sequence of writes alone, never on hashes.
+
+use std::sync::Arc;
+
+use smallvec::SmallVec;
+
+use crate::directory::Directory;
+use crate::flags::Flags;
+use crate::index::{Prepared, Table};
+use crate::key::{KeyLike, ObjectKey, short_hash};
+use crate::object::Object;
+use crate::pages::PagedVec;
+use crate::version::ResourceVersion;
+
+pub(crate) struct Root<K> {
+    directory: Directory,
+    keys: PagedVec<ObjectKey, 8>,
+    objects: PagedVec<Arc<K>, 8>,
+    indexes: Vec<Box<dyn Table<K>>>,
+    /// Slots whose object is known to be out of date, since a newer copy could not be decoded.
+    stale: Flags,
+    pub(crate) resource_version: Option<ResourceVersion>,
+    /// Counts the writes that were published.
+    pub(crate) revision: u64,
+}
+
+/// What the index functions said of an object, before it is written.
+pub(crate) struct Plan {
+    slot: Option<u32>,
+    indexes: SmallVec<[Prepared; 2]>,
+}
+
+impl<K: Object> Clone for Root<K> {
+    fn clone(&self) -> Self {
+        Self {
+            directory: self.directory.clone(),
+            keys: self.keys.clone(),
+            objects: self.objects.clone(),
+            indexes: self
+                .indexes
+                .iter()
+                .map(|index| index.boxed_clone())
+                .collect(),
+            stale: self.stale.clone(),
+            resource_version: self.resource_version.clone(),
+            revision: self.revision,
+        }
+    }
+}
+
+impl<K> Default for Root<K> {
+    fn default() -> Self {
+        Self {
+            directory: Directory::default(),
+            keys: PagedVec::default(),
+            objects: PagedVec::default(),
+            indexes: Vec::new(),
+            stale: Flags::default(),
+            resource_version: None,
+            revision: 0,
+        }
+    }
+}
+
+impl<K: Object> Root<K> {
+    pub(crate) const fn len(&self) -> usize {
+        self.objects.len() as usize
+    }
+
+    #[inline]
+    pub(crate) fn find<Q: KeyLike + ?Sized>(&self, key: &Q) -> Option<u32> {
+        let text = key.as_text();
+        self.directory.find(short_hash(key), |slot| {
+            self.keys
+                .get(slot)
+                .is_some_and(|known| known.as_str() == text)
+        })
+    }
+
+    #[inline]
+    pub(crate) fn get<Q: KeyLike + ?Sized>(&self, key: &Q) -> Option<&Arc<K>> {
+        self.objects.get(self.find(key)?)
+    }
+
+    #[inline]
+    pub(crate) fn object(&self, slot: u32) -> Option<&Arc<K>> {
+        self.objects.get(slot)
+    }
+
+    pub(crate) fn key(&self, slot: u32) -> Option<&ObjectKey> {
+        self.keys.get(slot)
+    }
+
+    pub(crate) const fn keys(&self) -> &PagedVec<ObjectKey, 8> {
+        &self.keys
+    }
+
+    pub(crate) const fn objects(&self) -> &PagedVec<Arc<K>, 8> {
+        &self.objects
+    }
+
+    pub(crate) const fn stale(&self) -> &Flags {
+        &self.stale
+    }
+
+    pub(crate) fn indexes(&self) -> &[Box<dyn Table<K>>] {
+        &self.indexes
+    }
+
+    pub(crate) fn index(&self, name: &str) -> Option<&dyn Table<K>> {
+        self.indexes
+            .iter()
+            .find(|index| &**index.name() == name)
+            .map(|index| &**index)
+    }
+
+    /// Asks the index functions what they say of an object. Runs user code, changes nothing.
+    pub(crate) fn plan(&self, key: &ObjectKey, object: &K) -> Plan {
+        let slot = self.find(key);
+        let indexes = self
+            .indexes
+            .iter()
+            .map(|index| index.prepare(slot, key, object))
+            .collect();
+        Plan { slot, indexes }
+    }
+
+    /// Writes an object as planned on this version, and returns the one it replaces.
+    pub(crate) fn put(&mut self, key: ObjectKey, object: Arc<K>, plan: Plan) -> Option<Arc<K>> {
+        let slot = plan.slot.unwrap_or(self.objects.len());
+        for (index, prepared) in self.indexes.iter_mut().zip(plan.indexes) {
+            index.apply(slot, prepared);
+        }
+        if plan.slot.is_none() {
+            self.directory.insert(short_hash(&key), slot);
+            self.keys.push(key);
+            self.objects.push(object);
+            return None;
+        }
+        self.stale.set(slot, false);
+        self.objects
+            .get_mut(slot)
+            .map(|old| std::mem::replace(old, object))
+    }
+
+    /// Takes an object out.
+    pub(crate) fn remove<Q: KeyLike + ?Sized>(&mut self, key: &Q) -> Option<Arc<K>> {
+        let slot = self.find(key)?;
+        self.remove_slot(slot).map(|(_, object)| object)
+    }
+
+    /// Takes the object out of a slot. The last object moves there.
+    pub(crate) fn remove_slot(&mut self, slot: u32) -> Option<(ObjectKey, Arc<K>)> {
+        let last = self.objects.len().checked_sub(1)?;
+        for index in &mut self.indexes {
+            index.swap_remove(slot);
+        }
+        self.stale.swap_remove(slot, last);
+        let key = self.keys.swap_remove(slot)?;
+        let object = self.objects.swap_remove(slot)?;
+        self.directory.remove(short_hash(&key), slot);
+        if let Some(moved) = self.keys.get(slot) {
+            self.directory.renumber(short_hash(moved), last, slot);
+        }
+        Some((key, object))
+    }
+
+    /// Marks an object as out of date. False if it is not here.
+    pub(crate) fn mark_stale<Q: KeyLike + ?Sized>(&mut self, key: &Q) -> bool {
+        let Some(slot) = self.find(key) else {
+            return false;
+        };
+        self.stale.set(slot, true);
+        true
+    }
+
+    /// Takes all objects out; the indexes stay, empty.
+    pub(crate) fn clear(&mut self) {
+        let indexes = self.indexes.iter().map(|index| index.emptied()).collect();
+        *self = Self {
+            indexes,
+            resource_version: self.resource_version.take(),
+            revision: self.revision,
+            ..Self::default()
+        };
+    }
+
+    /// Adds an empty index and fills it. Runs user code.
+    pub(crate) fn add_index(&mut self, mut index: Box<dyn Table<K>>) {
+        for (slot, (key, object)) in (0..).zip(self.keys.iter().zip(self.objects.iter())) {
+            let prepared = index.prepare(None, key, object);
+            index.apply(slot, prepared);
+        }
+        self.indexes.push(index);
+    }
+
+    /// Takes an index out. False if there is none of this name.
+    pub(crate) fn remove_index(&mut self, name: &str) -> bool {
+        let before = self.indexes.len();
+        self.indexes.retain(|index| &**index.name() != name);
+        self.indexes.len() < before
+    }
+}

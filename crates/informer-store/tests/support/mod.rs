@@ -1,0 +1,96 @@
+//! A small object for tests.
+#![allow(dead_code, unreachable_pub, reason = "each test uses a part of it")]
+
+use std::collections::BTreeMap;
+
+use informer_store::{Object, ObjectMetadata, OwnerReference, ResourceVersion, Uid};
+
+/// An object with metadata and one field.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Thing {
+    pub meta: Meta,
+    /// What it says, for index functions to read.
+    pub words: Vec<String>,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Meta {
+    pub name: String,
+    pub namespace: String,
+    pub uid: Option<String>,
+    pub version: Option<String>,
+    pub labels: BTreeMap<String, String>,
+}
+
+impl Thing {
+    /// A thing of a key `namespace/name`.
+    pub fn new(key: &str) -> Self {
+        let (namespace, name) = key.split_once('/').unwrap_or(("", key));
+        let meta = Meta {
+            name: name.into(),
+            namespace: namespace.into(),
+            ..Meta::default()
+        };
+        Self {
+            meta,
+            words: Vec::new(),
+        }
+    }
+
+    pub fn uid(mut self, uid: &str) -> Self {
+        self.meta.uid = Some(uid.into());
+        self
+    }
+
+    pub fn version(mut self, version: impl ToString) -> Self {
+        self.meta.version = Some(version.to_string());
+        self
+    }
+
+    pub fn label(mut self, key: &str, value: &str) -> Self {
+        self.meta.labels.insert(key.into(), value.into());
+        self
+    }
+
+    pub fn words<W: ToString>(mut self, words: impl IntoIterator<Item = W>) -> Self {
+        self.words = words.into_iter().map(|word| word.to_string()).collect();
+        self
+    }
+}
+
+impl Object for Thing {
+    type Metadata = Meta;
+
+    fn metadata(&self) -> &Meta {
+        &self.meta
+    }
+}
+
+impl ObjectMetadata for Meta {
+    fn name(&self) -> Option<&str> {
+        Some(&self.name)
+    }
+    fn namespace(&self) -> Option<&str> {
+        Some(&self.namespace)
+    }
+    fn uid(&self) -> Option<Uid> {
+        self.uid.as_deref().map(Uid::new)
+    }
+    fn resource_version(&self) -> Option<ResourceVersion> {
+        self.version.as_deref().map(ResourceVersion::new)
+    }
+    fn labels(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.labels
+            .iter()
+            .map(|(key, value)| (key.as_str(), value.as_str()))
+    }
+    fn annotations(&self) -> impl Iterator<Item = (&str, &str)> {
+        std::iter::empty()
+    }
+    fn owner_references(&self) -> impl Iterator<Item = OwnerReference<'_>> {
+        std::iter::empty()
+    }
+    fn label(&self, key: &str) -> Option<&str> {
+        self.labels.get(key).map(String::as_str)
+    }
+}
