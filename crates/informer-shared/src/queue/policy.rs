@@ -1,0 +1,41 @@
+//! How much a handler's queue holds, and what it does when the handler is slow.
+
+/// What becomes of events that a handler has not taken yet.
+///
+/// Whatever the policy, a slow handler holds up nobody else: not the cache, not other handlers, not the watch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum QueuePolicy {
+    /// Events of one key join, so that memory is bounded by the number of objects and a slow handler skips
+    /// intermediate states. A key keeps its place.
+    ///
+    /// | waiting | then | becomes |
+    /// |---|---|---|
+    /// | added | updated | added, in the newest state |
+    /// | updated | updated | updated, from the first old state to the newest |
+    /// | added | deleted | nothing |
+    /// | updated | deleted | deleted |
+    /// | deleted | added | deleted, then added |
+    #[default]
+    Coalesce,
+    /// Every event is delivered, however many wait, as client-go does. Memory grows while the handler is slower
+    /// than the cluster.
+    Unbounded,
+    /// Every event is delivered, but at most this many may wait. One more ends the handler with
+    /// [`HandlerEnd::QueueFull`](crate::HandlerEnd::QueueFull). The state that the handler starts from does not
+    /// count.
+    Bounded(usize),
+}
+
+impl QueuePolicy {
+    pub(crate) const fn coalesces(self) -> bool {
+        matches!(self, Self::Coalesce)
+    }
+
+    pub(crate) const fn limit(self) -> Option<usize> {
+        match self {
+            Self::Bounded(limit) => Some(limit),
+            Self::Coalesce | Self::Unbounded => None,
+        }
+    }
+}

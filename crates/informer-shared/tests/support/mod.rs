@@ -1,0 +1,406 @@
+//! A cluster in memory behind the `ListerWatcher` seam, and a handler that checks and records what it is told.
+
+#![allow(dead_code, reason = "each test file uses its own part")]
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::StreamExt;
+use futures_util::stream::BoxStream;
+use informer_reflector::{ListEvent, ListRequest, ListWatchError, ListerWatcher};
+use informer_shared::{BlockingEventHandler, BoxError, Cause, Event, EventHandler};
+use informer_store::{Object, ObjectKey};
+use informer_wire::{Decoded, ListMeta, ListOptions, Status, WatchEvent};
+use k8s_openapi::api::core::v1::ConfigMap;
+use parking_lot::Mutex;
+use tokio::sync::mpsc;
+
+pub type Item = Result<WatchEvent<ConfigMap>, ListWatchError>;
+
+/// A collection of config maps that can be listed and watched, and that fails on demand.
+#[derive(Clone, Default)]
+pub struct Cluster(Arc<Mutex<State>>);
+
+#[derive(Default)]
+struct State {
+    version: u64,
+    uids: u64,
+    objects: BTreeMap<String, ConfigMap>,
+    log: Vec<(u64, Kind, ConfigMap)>,
+    watches: Vec<mpsc::UnboundedSender<Item>>,
+    forget_before: u64,
+    lists: usize,
+    opened: usize,
+    list_error: Option<u16>,
+    hang: bool,
+    panics: bool,
+    namespaces: Option<Vec<String>>,
+    last_options: Option<ListOptions>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Added,
+    Modified,
+    Deleted,
+}
+
+impl Cluster {
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// A cluster that holds `count` objects, named `0`, `1` and so on.
+    pub fn with(count: usize) -> Self {
+        let cluster = Self::new();
+        for n in 0..count {
+            cluster.put(&n.to_string(), "first");
+        }
+        cluster
+    }
+
+    /// Creates or changes an object. Returns its version.
+    pub fn put(&self, name: &str, value: &str) -> u64 {
+        let mut state = self.0.lock();
+        let version = state.next_version();
+        let known = state.objects.get(name).and_then(|o| o.metadata.uid.clone());
+        let kind = if known.is_some() {
+            Kind::Modified
+        } else {
+            Kind::Added
+        };
+        let uid = known.unwrap_or_else(|| {
+            state.uids += 1;
+            format!("uid-{}", state.uids)
+        });
+        let object = config_map(name, &uid, version, value);
+        state.objects.insert(name.to_owned(), object.clone());
+        state.send(version, kind, object);
+        version
+    }
+
+    /// Deletes an object.
+    pub fn delete(&self, name: &str) -> u64 {
+        let mut state = self.0.lock();
+        let version = state.next_version();
+        let mut object = state.objects.remove(name).expect("the object is there");
+        object.metadata.resource_version = Some(version.to_string());
+        state.send(version, Kind::Deleted, object);
+        version
+    }
+
+    /// Ends all watches cleanly.
+    pub fn close_watches(&self) {
+        self.0.lock().watches.clear();
+    }
+
+    /// Ends all watches and forgets the history, so that the next watch at an old version is told to list.
+    pub fn forget_history(&self) {
+        let mut state = self.0.lock();
+        state.forget_before = state.version + 1;
+        state.log.clear();
+        state.watches.clear();
+    }
+
+    /// Changes what is there behind the watchers' backs: everything in `change` is seen by a list alone.
+    pub fn while_away(&self, change: impl FnOnce(&Self)) {
+        self.0.lock().watches.clear();
+        change(self);
+        self.forget_history();
+    }
+
+    /// Sends a bookmark at the present version.
+    pub fn bookmark(&self) -> u64 {
+        let mut state = self.0.lock();
+        let version = state.next_version();
+        let at = informer_store::ResourceVersion::from(version);
+        state.watches.retain(|watch| {
+            let bookmark = WatchEvent::Bookmark {
+                resource_version: at.clone(),
+                initial_events_end: false,
+            };
+            watch.send(Ok(bookmark)).is_ok()
+        });
+        version
+    }
+
+    /// Lets every list fail with this code from now on, or succeed.
+    pub fn fail_lists(&self, code: Option<u16>) {
+        self.0.lock().list_error = code;
+    }
+
+    /// Lets lists never answer.
+    pub fn hang(&self) {
+        self.0.lock().hang = true;
+    }
+
+    pub fn lists(&self) -> usize {
+        self.0.lock().lists
+    }
+
+    pub fn watches_opened(&self) -> usize {
+        self.0.lock().opened
+    }
+
+    pub fn open_watches(&self) -> usize {
+        let mut state = self.0.lock();
+        state.watches.retain(|watch| !watch.is_closed());
+        state.watches.len()
+    }
+
+    pub fn last_options(&self) -> Option<ListOptions> {
+        self.0.lock().last_options.clone()
+    }
+
+    /// What is there: names and values.
+    pub fn contents(&self) -> BTreeMap<String, String> {
+        let state = self.0.lock();
+        state
+            .objects
+            .iter()
+            .map(|(name, object)| (name.clone(), value_of(object)))
+            .collect()
+    }
+}
+
+impl State {
+    fn next_version(&mut self) -> u64 {
+        self.version += 1;
+        self.version
+    }
+
+    fn send(&mut self, version: u64, kind: Kind, object: ConfigMap) {
+        self.log.push((version, kind, object.clone()));
+        self.watches
+            .retain(|watch| watch.send(Ok(event(kind, object.clone()))).is_ok());
+    }
+}
+
+fn event(kind: Kind, object: ConfigMap) -> WatchEvent<ConfigMap> {
+    let object = Decoded::Object(object);
+    match kind {
+        Kind::Added => WatchEvent::Added(object),
+        Kind::Modified => WatchEvent::Modified(object),
+        Kind::Deleted => WatchEvent::Deleted(object),
+    }
+}
+
+fn failure(code: u16) -> ListWatchError {
+    let reason = match code {
+        403 => "Forbidden",
+        410 => "Expired",
+        _ => "InternalError",
+    };
+    ListWatchError::status_error(Status::failure(
+        code,
+        reason,
+        format!("refused with {code}"),
+    ))
+}
+
+impl ListerWatcher for Cluster {
+    type Object = ConfigMap;
+    type List = BoxStream<'static, Result<ListEvent<ConfigMap>, ListWatchError>>;
+    type Watch = BoxStream<'static, Item>;
+
+    async fn list(&self, request: ListRequest) -> Result<Self::List, ListWatchError> {
+        let (hang, page) = {
+            let mut state = self.0.lock();
+            state.lists += 1;
+            state.last_options = Some(request.options);
+            if let Some(code) = state.list_error {
+                return Err(failure(code));
+            }
+            let items = state
+                .objects
+                .values()
+                .cloned()
+                .map(Decoded::Object)
+                .map(ListEvent::Item);
+            // A list is at some version, never at none.
+            let end = ListEvent::End(ListMeta::at(state.version.max(1).into()));
+            (state.hang, items.chain([end]).map(Ok).collect::<Vec<_>>())
+        };
+        if hang {
+            std::future::pending::<()>().await;
+        }
+        Ok(futures_util::stream::iter(page).boxed())
+    }
+
+    async fn watch(&self, options: ListOptions) -> Result<Self::Watch, ListWatchError> {
+        let mut state = self.0.lock();
+        state.opened += 1;
+        let from = options
+            .resource_version
+            .as_ref()
+            .and_then(|v| v.as_u64())
+            .unwrap_or(0);
+        state.last_options = Some(options);
+        if from + 1 < state.forget_before {
+            return Err(failure(410));
+        }
+        let (sender, receiver) = mpsc::unbounded_channel();
+        for (_, kind, object) in state.log.iter().filter(|(version, ..)| *version > from) {
+            let _ = sender.send(Ok(event(*kind, object.clone())));
+        }
+        state.watches.push(sender);
+        let next = |mut receiver: mpsc::UnboundedReceiver<Item>| async move {
+            Some((receiver.recv().await?, receiver))
+        };
+        Ok(futures_util::stream::unfold(receiver, next).boxed())
+    }
+
+    fn supports_watch_list(&self) -> bool {
+        false
+    }
+}
+
+pub fn config_map(name: &str, uid: &str, version: u64, value: &str) -> ConfigMap {
+    let mut object = ConfigMap::default();
+    object.metadata.name = Some(name.to_owned());
+    object.metadata.namespace = Some("ns".to_owned());
+    object.metadata.uid = Some(uid.to_owned());
+    object.metadata.resource_version = Some(version.to_string());
+    object.data = Some([("value".to_owned(), value.to_owned())].into());
+    object
+}
+
+pub fn value_of(object: &ConfigMap) -> String {
+    object
+        .data
+        .as_ref()
+        .and_then(|data| data.get("value"))
+        .cloned()
+        .unwrap_or_default()
+}
+
+/// What a handler was told, checked for a legal history as it comes.
+#[derive(Clone, Default)]
+pub struct Seen(Arc<Mutex<Told>>);
+
+#[derive(Default)]
+struct Told {
+    lines: Vec<String>,
+    objects: BTreeMap<ObjectKey, Arc<ConfigMap>>,
+    faults: Vec<String>,
+}
+
+impl Seen {
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    pub fn tell(&self, event: &Event<ConfigMap>) {
+        let mut told = self.0.lock();
+        let key = event.key();
+        told.lines.push(line(event));
+        let fault = match event {
+            Event::Added { object, .. } => told
+                .objects
+                .insert(key.clone(), Arc::clone(object))
+                .map(|_| "added twice"),
+            Event::Updated { old, new, .. } => {
+                let before = told.objects.insert(key.clone(), Arc::clone(new));
+                let fits = before.is_some_and(|before| Arc::ptr_eq(&before, old));
+                (!fits).then_some("updated from what was not told")
+            }
+            Event::Deleted { .. } => told
+                .objects
+                .remove(&key)
+                .is_none()
+                .then_some("deleted unknown"),
+            _ => None,
+        };
+        told.faults
+            .extend(fault.map(|fault| format!("{key}: {fault}")));
+    }
+
+    /// All that was told, one line each. Panics if the history was not legal.
+    pub fn lines(&self) -> Vec<String> {
+        let told = self.0.lock();
+        assert_eq!(told.faults, Vec::<String>::new());
+        told.lines.clone()
+    }
+
+    /// What was told since the last call.
+    pub fn take(&self) -> Vec<String> {
+        let lines = self.lines();
+        self.0.lock().lines.clear();
+        lines
+    }
+
+    /// What the handler knows: names and values.
+    pub fn contents(&self) -> BTreeMap<String, String> {
+        let told = self.0.lock();
+        assert_eq!(told.faults, Vec::<String>::new());
+        let named = |o: &Arc<ConfigMap>| (o.name().to_owned(), value_of(o));
+        told.objects.values().map(named).collect()
+    }
+}
+
+/// `+name=value`, `~name=old>new cause`, `-name`; initial and final-state-unknown are marked.
+pub fn line(event: &Event<ConfigMap>) -> String {
+    let name = event.object().name().to_owned();
+    match event {
+        Event::Added { object, initial } => {
+            let mark = if *initial { " initial" } else { "" };
+            format!("+{name}={}{mark}", value_of(object))
+        }
+        Event::Updated {
+            old,
+            new,
+            cause: cause @ (Cause::Resync | Cause::Relist),
+        } if Arc::ptr_eq(old, new) => {
+            format!("={name} {cause}")
+        }
+        Event::Updated { old, new, cause } => {
+            format!("~{name}={}>{} {cause}", value_of(old), value_of(new))
+        }
+        Event::Deleted {
+            final_state_unknown,
+            ..
+        } => {
+            format!(
+                "-{name}{}",
+                if *final_state_unknown { " unknown" } else { "" }
+            )
+        }
+        _ => "?".to_owned(),
+    }
+}
+
+impl EventHandler<ConfigMap> for Seen {
+    async fn handle(&mut self, event: Event<ConfigMap>) -> Result<(), BoxError> {
+        self.tell(&event);
+        Ok(())
+    }
+}
+
+impl BlockingEventHandler<ConfigMap> for Seen {
+    fn handle(&mut self, event: Event<ConfigMap>) -> Result<(), BoxError> {
+        self.tell(&event);
+        Ok(())
+    }
+}
+
+/// Waits until this holds. The clock of the test may stand still: then this only yields.
+pub async fn until(what: &str, holds: impl Fn() -> bool) {
+    let wait = async {
+        while !holds() {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    };
+    let limit = Duration::from_secs(30);
+    assert!(
+        tokio::time::timeout(limit, wait).await.is_ok(),
+        "never came true: {what}"
+    );
+}
+
+/// Lets everything that is ready run, without moving a paused clock noticeably.
+pub async fn settle() {
+    for _ in 0..100 {
+        tokio::task::yield_now().await;
+    }
+}
