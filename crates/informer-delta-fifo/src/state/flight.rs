@@ -107,7 +107,7 @@ impl<K> Flight<K> {
         let listed = list.filter_map(|item| match &item.what {
             Listed::Object(object) => Some((&item.key, Told::Listed(object))),
             Listed::SetAside => Some((&item.key, Told::SetAside)),
-            Listed::Keep => None,
+            Listed::Keep | Listed::Removed => None,
             Listed::Told => self.told_elsewhere(&item.key),
         });
         lead.map(|entry| (&entry.key, Told::Chain(&entry.chain)))

@@ -21,6 +21,15 @@ pub(crate) enum Listed<K> {
     SetAside,
     /// Listed, but there is nothing to tell here: it is known, or told by an entry of the queue.
     Told,
+    /// No longer listed. The key may be listed again at a later position.
+    Removed,
+}
+
+impl<K> Listed<K> {
+    /// True if there is something to tell here.
+    fn is_live(&self) -> bool {
+        !matches!(self, Self::Told | Self::Removed)
+    }
 }
 
 #[derive(Debug)]
@@ -35,7 +44,7 @@ pub(crate) struct ListTable<K> {
     chunks: Vec<Vec<Item<K>>>,
     index: HashTable<u32>,
     len: usize,
-    /// Items that are not `Told`.
+    /// Items that there is something to tell of.
     live: usize,
 }
 
@@ -59,7 +68,12 @@ impl<K> ListTable<K> {
         self.len
     }
 
-    /// True if some item is told elsewhere.
+    /// The items that there is something to tell of.
+    pub(crate) fn live_items(&self) -> impl Iterator<Item = &Item<K>> {
+        self.iter().filter(|item| item.what.is_live())
+    }
+
+    /// True if some item may be told elsewhere.
     pub(crate) fn has_told(&self) -> bool {
         self.live < self.len
     }
@@ -72,13 +86,14 @@ impl<K> ListTable<K> {
     /// Where the key stands, if there is something to tell of it here.
     pub(crate) fn find(&self, key: &ObjectKey) -> Option<usize> {
         self.position(key)
-            .filter(|&at| !matches!(self.item(at).what, Listed::Told))
+            .filter(|&at| self.item(at).what.is_live())
     }
 
     pub(crate) fn item(&self, at: usize) -> &Item<K> {
         &self.chunks[at / CHUNK][at % CHUNK]
     }
 
+    /// All positions, told or not.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Item<K>> {
         self.chunks.iter().flatten()
     }
@@ -94,7 +109,7 @@ impl<K> ListTable<K> {
         }
         let at = u32::try_from(self.len).expect("fewer than 2^32 keys fit in memory");
         let hash = key.cached_hash();
-        self.live += usize::from(!matches!(what, Listed::Told));
+        self.live += usize::from(what.is_live());
         self.push(Item { key, what });
         let chunks = &self.chunks;
         let rehash = |&i: &u32| {
@@ -107,9 +122,9 @@ impl<K> ListTable<K> {
 
     /// Changes what is said of the key at a position. Returns what was said.
     pub(crate) fn set(&mut self, at: usize, what: Listed<K>) -> Listed<K> {
-        self.live += usize::from(!matches!(what, Listed::Told));
+        self.live += usize::from(what.is_live());
         let old = std::mem::replace(&mut self.chunks[at / CHUNK][at % CHUNK].what, what);
-        self.live -= usize::from(!matches!(old, Listed::Told));
+        self.live -= usize::from(old.is_live());
         old
     }
 
@@ -121,7 +136,7 @@ impl<K> ListTable<K> {
             .find_entry(key.cached_hash(), |&i| i as usize == at)
             .ok()?;
         found.remove();
-        Some(self.set(at, Listed::Told))
+        Some(self.set(at, Listed::Removed))
     }
 
     fn position(&self, key: &ObjectKey) -> Option<usize> {

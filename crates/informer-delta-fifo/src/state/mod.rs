@@ -485,6 +485,6 @@ pub(crate) fn listed_delta<K>(listed: Listed<K>, emit_replaced: bool) -> Option<
         Listed::Object(object) if emit_replaced => Some(Delta::Replaced(object)),
         Listed::Object(object) => Some(Delta::Sync(object)),
         Listed::SetAside => Some(Delta::SetAside(None)),
-        Listed::Keep | Listed::Told => None,
+        Listed::Keep | Listed::Told | Listed::Removed => None,
     }
 }

@@ -103,11 +103,7 @@ impl<K: Object> State<K> {
             }
         };
         if let Some(earlier) = &self.replace {
-            let live = earlier
-                .list
-                .iter()
-                .filter(|item| !matches!(item.what, Listed::Told));
-            live.for_each(|item| visit(&item.key));
+            earlier.list.live_items().for_each(|item| visit(&item.key));
         }
         if let Some(flight) = &self.flight {
             flight
@@ -141,10 +137,10 @@ impl<K: Object> State<K> {
     /// The list becomes the replace at the head of the queue, item for item in its own memory.
     fn adopt(&mut self, mut list: ListTable<K>, ended: &Ended<'_>) {
         for at in 0..list.positions() {
-            let what = list.set(at, Listed::Told);
-            if matches!(what, Listed::Told) {
+            if matches!(list.item(at).what, Listed::Removed) {
                 continue;
             }
+            let what = list.set(at, Listed::Told);
             let key = list.item(at).key.clone();
             if let Some(what) = self.take_item(&key, what, ended) {
                 list.set(at, what);
@@ -165,7 +161,7 @@ impl<K: Object> State<K> {
         self.replace = Some(earlier);
         for item in list.into_items() {
             let (key, what) = (item.key, item.what);
-            if matches!(what, Listed::Told) {
+            if matches!(what, Listed::Removed) {
                 continue;
             }
             if let Some(what) = self.take_item(&key, what, ended)

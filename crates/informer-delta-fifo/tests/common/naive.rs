@@ -1,0 +1,620 @@
+//! A naive model of the queue: three plain lists, searched from end to end, and the rules written down once more.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use informer_delta_fifo::{Deleted, Delta};
+
+use crate::common::{Thing, short_delta};
+
+type Version = Option<u64>;
+
+/// A delta, and what had arrived before it.
+#[derive(Debug, Clone)]
+struct Queued {
+    delta: Delta<Thing>,
+    arrival: u64,
+    before: Version,
+}
+
+/// A key and its deltas. In `list` one without deltas holds the place of a key that is told elsewhere.
+#[derive(Debug, Clone)]
+struct Entry {
+    name: String,
+    chain: Vec<Queued>,
+    deleted_at: Version,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct Ended {
+    pub(crate) version: u64,
+    pub(crate) rewind: bool,
+    completes_sync: bool,
+}
+
+/// What was taken out.
+#[derive(Debug, Clone)]
+pub(crate) struct Flight {
+    lead: Vec<Entry>,
+    list: Vec<Entry>,
+    pub(crate) replace: Option<Ended>,
+    pub(crate) is_initial: bool,
+    pub(crate) applied_up_to: Version,
+}
+
+impl Flight {
+    pub(crate) fn short(&self) -> Vec<String> {
+        let told = self
+            .lead
+            .iter()
+            .chain(&self.list)
+            .filter(|entry| !entry.chain.is_empty());
+        told.map(|entry| {
+            let all: Vec<_> = entry
+                .chain
+                .iter()
+                .map(|queued| short_delta(&queued.delta))
+                .collect();
+            format!("{}: {}", entry.name, all.join(", "))
+        })
+        .collect()
+    }
+}
+
+/// What a list says of a name.
+#[derive(Debug, Clone)]
+pub(crate) enum Said {
+    Object(Arc<Thing>),
+    Keep,
+    SetAside,
+}
+
+/// A list under way.
+#[derive(Debug, Default)]
+pub(crate) struct OpenList {
+    said: Vec<(String, Said)>,
+    opened: u64,
+}
+
+impl OpenList {
+    pub(crate) fn say(&mut self, name: &str, said: Said) {
+        match self.said.iter_mut().find(|(n, _)| n == name) {
+            Some((_, old)) => *old = said,
+            None => self.said.push((name.into(), said)),
+        }
+    }
+
+    pub(crate) fn remove(&mut self, name: &str) {
+        self.said.retain(|(n, _)| n != name);
+    }
+}
+
+#[derive(Debug, Clone)]
+enum Newest {
+    Present(Arc<Thing>),
+    Gone(Version),
+    Absent,
+}
+
+enum Verdict {
+    Unchanged(Arc<Thing>),
+    Stale,
+    Take,
+    NewLife(Arc<Thing>),
+}
+
+/// The model.
+#[derive(Debug, Default)]
+pub(crate) struct Model {
+    lead: Vec<Entry>,
+    list: Vec<Entry>,
+    rest: Vec<Entry>,
+    replace: Option<Ended>,
+    pub(crate) flight: Option<Flight>,
+    pub(crate) store: BTreeMap<String, Arc<Thing>>,
+    populated: bool,
+    pub(crate) synced: bool,
+    complete: Version,
+    after_lists: Version,
+    applied: Version,
+    open: usize,
+    tick: u64,
+    touched: Vec<(String, u64)>,
+}
+
+fn newer(a: Version, b: Version) -> bool {
+    matches!((a, b), (Some(a), Some(b)) if a > b)
+}
+
+fn same_copy(a: &Thing, b: &Thing) -> bool {
+    a.uid.is_some() && a.version.is_some() && a.uid == b.uid && a.version == b.version
+}
+
+fn other_life(a: Option<u32>, b: Option<u32>) -> bool {
+    matches!((a, b), (Some(a), Some(b)) if a != b)
+}
+
+impl Entry {
+    fn newest(&self) -> Option<Newest> {
+        self.chain
+            .iter()
+            .rev()
+            .find_map(|queued| match &queued.delta {
+                Delta::SetAside(_) => None,
+                Delta::Deleted(_) => Some(Newest::Gone(self.deleted_at)),
+                other => other
+                    .object()
+                    .map(|object| Newest::Present(Arc::clone(object))),
+            })
+    }
+}
+
+impl Model {
+    fn queued(&mut self) -> impl Iterator<Item = &mut Entry> {
+        let all = self
+            .lead
+            .iter_mut()
+            .chain(&mut self.list)
+            .chain(&mut self.rest);
+        all.filter(|entry| !entry.chain.is_empty())
+    }
+
+    fn entry(&mut self, name: &str) -> Option<&mut Entry> {
+        self.queued().find(|entry| entry.name == name)
+    }
+
+    fn flying(&self) -> Vec<&Entry> {
+        let entries = self
+            .flight
+            .iter()
+            .flat_map(|flight| flight.lead.iter().chain(&flight.list));
+        entries.filter(|entry| !entry.chain.is_empty()).collect()
+    }
+
+    fn is_flying(&self, name: &str) -> bool {
+        self.flying().iter().any(|entry| entry.name == name)
+    }
+
+    fn newest(&mut self, name: &str) -> Newest {
+        if let Some(newest) = self.entry(name).and_then(|entry| entry.newest()) {
+            return newest;
+        }
+        let flying = self.flying().into_iter().find(|entry| entry.name == name);
+        if let Some(newest) = flying.and_then(Entry::newest) {
+            return newest;
+        }
+        match self.store.get(name) {
+            Some(object) => Newest::Present(Arc::clone(object)),
+            None => Newest::Absent,
+        }
+    }
+
+    pub(crate) fn known(&mut self, name: &str) -> Option<(Option<u32>, Version)> {
+        match self.newest(name) {
+            Newest::Present(object) => Some((object.uid, object.version)),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn depth(&mut self) -> usize {
+        self.queued().count()
+    }
+
+    fn stamp(&mut self, delta: Delta<Thing>) -> Queued {
+        self.tick += 1;
+        Queued {
+            delta,
+            arrival: self.tick,
+            before: self.complete,
+        }
+    }
+
+    fn append(&mut self, name: &str, delta: Delta<Thing>, deleted_at: Version) {
+        let queued = self.stamp(delta);
+        if let Some(entry) = self.entry(name) {
+            entry.chain.push(queued);
+            if deleted_at.is_some() {
+                entry.deleted_at = deleted_at;
+            }
+            return;
+        }
+        self.rest.push(Entry {
+            name: name.into(),
+            chain: vec![queued],
+            deleted_at,
+        });
+    }
+
+    fn arrive(&mut self, version: Version) {
+        let mark = if self.open > 0 {
+            &mut self.after_lists
+        } else {
+            &mut self.complete
+        };
+        if version.is_some() && !newer(*mark, version) {
+            *mark = version;
+        }
+    }
+
+    fn populate(&mut self) {
+        if !self.populated && self.open == 0 {
+            self.populated = true;
+            self.synced = true;
+        }
+    }
+
+    fn touch(&mut self, name: &str) {
+        if self.open > 0 {
+            self.tick += 1;
+            self.touched.push((name.into(), self.tick));
+        }
+    }
+
+    fn judge(newest: Newest, object: &Thing) -> Verdict {
+        match newest {
+            Newest::Absent => Verdict::Take,
+            Newest::Gone(at) => match (object.version, at) {
+                (Some(version), Some(at)) if version <= at => Verdict::Stale,
+                _ => Verdict::Take,
+            },
+            Newest::Present(known) if same_copy(object, &known) => Verdict::Unchanged(known),
+            Newest::Present(known) if newer(known.version, object.version) => Verdict::Stale,
+            Newest::Present(known) if other_life(known.uid, object.uid) => Verdict::NewLife(known),
+            Newest::Present(_) => Verdict::Take,
+        }
+    }
+
+    pub(crate) fn upsert(&mut self, is_add: bool, object: &Arc<Thing>) {
+        self.populate();
+        let name = object.name.clone();
+        match Self::judge(self.newest(&name), object) {
+            Verdict::Unchanged(_) | Verdict::Stale => {}
+            Verdict::Take => {
+                self.touch(&name);
+                let object = Arc::clone(object);
+                let delta = if is_add {
+                    Delta::Added(object)
+                } else {
+                    Delta::Updated(object)
+                };
+                self.append(&name, delta, None);
+            }
+            Verdict::NewLife(old) => {
+                self.touch(&name);
+                self.append(&name, Delta::Deleted(Deleted::FinalStateUnknown(old)), None);
+                self.append(&name, Delta::Added(Arc::clone(object)), None);
+            }
+        }
+        self.arrive(object.version);
+    }
+
+    /// The deletion of `object`, of which the server sent the last state or not.
+    pub(crate) fn delete(&mut self, object: &Arc<Thing>, with_state: bool) {
+        self.populate();
+        let name = object.name.clone();
+        match self.newest(&name) {
+            Newest::Absent => {}
+            Newest::Gone(_) => {
+                if let Some(last) = self.entry(&name).and_then(|entry| entry.chain.last_mut())
+                    && let Delta::Deleted(Deleted::FinalStateUnknown(_)) = last.delta
+                    && with_state
+                {
+                    last.delta = Delta::Deleted(Deleted::LastState(Arc::clone(object)));
+                }
+            }
+            Newest::Present(known) => {
+                let other = other_life(known.uid, object.uid);
+                if newer(known.version, object.version)
+                    || (other && !newer(object.version, known.version))
+                {
+                    // It tells of an older life, or of an older state of this one.
+                } else {
+                    let deleted = if with_state && !other {
+                        Deleted::LastState(Arc::clone(object))
+                    } else {
+                        Deleted::FinalStateUnknown(known)
+                    };
+                    self.touch(&name);
+                    self.append(&name, Delta::Deleted(deleted), None);
+                    if let Some(entry) = self.entry(&name) {
+                        entry.deleted_at = object.version;
+                    }
+                }
+            }
+        }
+        self.arrive(object.version);
+    }
+
+    pub(crate) fn set_aside(&mut self, name: &str, version: Version) {
+        if matches!(self.newest(name), Newest::Present(_)) {
+            self.append(name, Delta::SetAside(version.map(Into::into)), None);
+        }
+        self.arrive(version);
+    }
+
+    pub(crate) fn bookmark(&mut self, version: u64) {
+        self.arrive(Some(version));
+    }
+
+    pub(crate) fn resync(&mut self) {
+        for (name, object) in self.store.clone() {
+            if self.entry(&name).is_none() && !self.is_flying(&name) {
+                self.append(&name, Delta::Sync(object), None);
+            }
+        }
+    }
+
+    pub(crate) fn begin_replace(&mut self) -> OpenList {
+        self.open += 1;
+        self.tick += 1;
+        OpenList {
+            said: Vec::new(),
+            opened: self.tick,
+        }
+    }
+
+    pub(crate) fn abandon(&mut self) {
+        self.open -= 1;
+        if self.open == 0 {
+            self.touched.clear();
+            let after = self.after_lists.take();
+            self.arrive(after);
+        }
+    }
+
+    pub(crate) fn finish(&mut self, open: OpenList, version: u64, rewind: bool) {
+        let meanwhile: Vec<String> = self
+            .touched
+            .iter()
+            .filter(|(_, tick)| *tick > open.opened)
+            .map(|(name, _)| name.clone())
+            .collect();
+        self.delete_unlisted(&open, version, rewind, &meanwhile);
+        let earlier = self.replace.take();
+        if earlier.is_none() {
+            self.list = open
+                .said
+                .iter()
+                .map(|(name, _)| Entry {
+                    name: name.clone(),
+                    chain: vec![],
+                    deleted_at: None,
+                })
+                .collect();
+        }
+        for (name, said) in &open.said {
+            let is_late = meanwhile.contains(name);
+            self.take_item(name, said, rewind, is_late);
+        }
+        let mut rest = std::mem::take(&mut self.rest);
+        self.lead.append(&mut rest);
+        self.replace = Some(Ended {
+            version,
+            rewind: rewind || earlier.as_ref().is_some_and(|earlier| earlier.rewind),
+            completes_sync: earlier.is_some_and(|earlier| earlier.completes_sync),
+        });
+        if rewind {
+            self.complete = None;
+            self.after_lists = None;
+        }
+        if !newer(self.complete, Some(version)) {
+            self.complete = Some(version);
+        }
+        self.abandon();
+        if !self.populated {
+            self.populated = true;
+            self.synced = self.depth() == 0 && self.flight.is_none();
+            if let Some(replace) = &mut self.replace {
+                replace.completes_sync = !self.synced;
+            }
+        }
+    }
+
+    fn delete_unlisted(
+        &mut self,
+        open: &OpenList,
+        version: u64,
+        rewind: bool,
+        meanwhile: &[String],
+    ) {
+        let mut names: Vec<String> = self.queued().map(|entry| entry.name.clone()).collect();
+        names.extend(self.flying().iter().map(|entry| entry.name.clone()));
+        names.extend(self.store.keys().cloned());
+        let mut seen = Vec::new();
+        for name in names {
+            if seen.contains(&name) || open.said.iter().any(|(listed, _)| *listed == name) {
+                continue;
+            }
+            seen.push(name.clone());
+            let Newest::Present(object) = self.newest(&name) else {
+                continue;
+            };
+            let is_late = meanwhile.contains(&name);
+            let outlives = match object.version {
+                _ if rewind => is_late,
+                Some(own) => own > version,
+                None => is_late,
+            };
+            if !outlives {
+                let deleted = Delta::Deleted(Deleted::FinalStateUnknown(object));
+                self.append(&name, deleted, Some(version));
+            }
+        }
+    }
+
+    fn take_item(&mut self, name: &str, said: &Said, rewind: bool, is_late: bool) {
+        let newest = self.newest(name);
+        let deltas = match (said, newest) {
+            (Said::Keep, Newest::Present(known)) => self.unchanged(name, known),
+            (Said::SetAside, Newest::Present(_)) => vec![Delta::SetAside(None)],
+            (Said::Keep | Said::SetAside, _) => vec![],
+            (Said::Object(object), newest) => {
+                let told = Delta::Replaced(Arc::clone(object));
+                match Self::judge_listed(newest, object, rewind, is_late) {
+                    Verdict::Unchanged(known) => self.unchanged(name, known),
+                    Verdict::Stale => vec![],
+                    Verdict::Take => vec![told],
+                    Verdict::NewLife(old) => {
+                        vec![Delta::Deleted(Deleted::FinalStateUnknown(old)), told]
+                    }
+                }
+            }
+        };
+        if deltas.is_empty() {
+            return;
+        }
+        if self.entry(name).is_none() {
+            let stamped: Vec<_> = deltas.into_iter().map(|delta| self.stamp(delta)).collect();
+            match self.list.iter_mut().find(|entry| entry.name == name) {
+                Some(place) => (place.chain, place.deleted_at) = (stamped, None),
+                None => {
+                    let entry = Entry {
+                        name: name.into(),
+                        chain: stamped,
+                        deleted_at: None,
+                    };
+                    self.list.push(entry);
+                }
+            }
+            return;
+        }
+        for delta in deltas {
+            self.append(name, delta, None);
+        }
+    }
+
+    fn unchanged(&mut self, name: &str, known: Arc<Thing>) -> Vec<Delta<Thing>> {
+        if self.entry(name).is_some() || self.is_flying(name) {
+            return vec![];
+        }
+        vec![Delta::Replaced(known)]
+    }
+
+    fn judge_listed(newest: Newest, object: &Thing, rewind: bool, is_late: bool) -> Verdict {
+        if !rewind && !is_late {
+            return Self::judge(newest, object);
+        }
+        // Versions decide if they can; else whatever arrived last.
+        let list_wins = |other: Version| match rewind {
+            true => !is_late,
+            false => newer(object.version, other),
+        };
+        match newest {
+            Newest::Absent => Verdict::Take,
+            Newest::Gone(at) if list_wins(at) => Verdict::Take,
+            Newest::Gone(_) => Verdict::Stale,
+            Newest::Present(known) if !list_wins(known.version) => {
+                if same_copy(object, &known) {
+                    Verdict::Unchanged(known)
+                } else {
+                    Verdict::Stale
+                }
+            }
+            Newest::Present(known) if other_life(known.uid, object.uid) => Verdict::NewLife(known),
+            Newest::Present(_) => Verdict::Take,
+        }
+    }
+
+    pub(crate) fn pop(&mut self, max: usize) -> Option<&Flight> {
+        let has_news = self.complete.is_some() && self.complete != self.applied;
+        let has_work = !self.rest.is_empty() || self.replace.is_some() || has_news;
+        if self.flight.is_some() || !has_work {
+            return None;
+        }
+        let replace = self.replace.take();
+        let lead = if replace.is_some() {
+            std::mem::take(&mut self.lead)
+        } else {
+            self.rest.drain(..max.max(1).min(self.rest.len())).collect()
+        };
+        let left = self.rest.iter().flat_map(|entry| &entry.chain);
+        let applied_up_to = match left.min_by_key(|queued| queued.arrival) {
+            Some(oldest) => oldest.before,
+            None => self.complete,
+        };
+        let list = std::mem::take(&mut self.list);
+        let is_initial = !self.synced;
+        self.flight = Some(Flight {
+            lead,
+            list,
+            replace,
+            is_initial,
+            applied_up_to,
+        });
+        self.flight.as_ref()
+    }
+
+    /// Applies what is out to the store, in its own way: the end of each chain.
+    pub(crate) fn apply(&mut self) {
+        let flying: Vec<Entry> = self.flying().into_iter().cloned().collect();
+        for entry in flying {
+            match entry.newest() {
+                Some(Newest::Present(object)) => {
+                    self.store.insert(entry.name, object);
+                }
+                Some(_) => {
+                    self.store.remove(&entry.name);
+                }
+                None => {}
+            }
+        }
+    }
+
+    pub(crate) fn ack(&mut self) {
+        let Some(flight) = self.flight.take() else {
+            return;
+        };
+        self.synced |= flight.replace.is_some_and(|replace| replace.completes_sync);
+        if flight.applied_up_to.is_some() {
+            self.applied = flight.applied_up_to;
+        }
+    }
+
+    /// The batch comes back.
+    pub(crate) fn give_back(&mut self) {
+        let Some(mut flight) = self.flight.take() else {
+            return;
+        };
+        for entry in flight.lead.iter_mut().chain(&mut flight.list) {
+            if !entry.chain.is_empty() {
+                self.merge_newer(entry);
+            }
+        }
+        flight.lead.retain(|entry| !entry.chain.is_empty());
+        match (flight.replace, &mut self.replace) {
+            (None, None) => self.rest.splice(..0, flight.lead).for_each(drop),
+            (None, Some(_)) => self.lead.splice(..0, flight.lead).for_each(drop),
+            (Some(older), None) => {
+                self.replace = Some(older);
+                self.lead = flight.lead;
+                self.list = flight.list;
+            }
+            (Some(older), Some(newer)) => {
+                newer.rewind |= older.rewind;
+                newer.completes_sync |= older.completes_sync;
+                flight.list.retain(|entry| !entry.chain.is_empty());
+                self.lead
+                    .splice(..0, flight.lead.into_iter().chain(flight.list))
+                    .for_each(drop);
+            }
+        }
+    }
+
+    /// Takes the newer deltas of a key out of the queue and puts them behind the older ones.
+    fn merge_newer(&mut self, older: &mut Entry) {
+        let is_same = |entry: &Entry| entry.name == older.name && !entry.chain.is_empty();
+        for part in [&mut self.lead, &mut self.rest] {
+            if let Some(at) = part.iter().position(is_same) {
+                let mut newer = part.remove(at);
+                older.chain.append(&mut newer.chain);
+                older.deleted_at = newer.deleted_at;
+                return;
+            }
+        }
+        // In the list its place stays.
+        if let Some(newer) = self.list.iter_mut().find(|entry| is_same(entry)) {
+            older.chain.append(&mut newer.chain);
+            older.deleted_at = newer.deleted_at;
+        }
+    }
+}
