@@ -17,6 +17,9 @@ pub enum RunError {
     /// It was started before. An informer runs once.
     #[error("the informer was started before and runs only once; make a new one to run again")]
     AlreadyStarted,
+    /// It was stopped before it was started.
+    #[error("the informer was stopped and cannot be started any more; make a new one")]
+    Stopped,
     /// There is no tokio runtime to start it in.
     #[error("there is no tokio runtime here; start the informer inside of one")]
     NoRuntime,

@@ -4,6 +4,7 @@ mod apply;
 mod controller;
 mod error;
 mod event;
+mod factory;
 mod fatal;
 mod handler;
 mod informer;
@@ -20,6 +21,7 @@ mod wait;
 pub use apply::RecreatedAs;
 pub use error::{InformerStopped, RunError};
 pub use event::{Cause, Event};
+pub use factory::{FactorySyncError, InformerFactory, InformerFactoryBuilder};
 pub use handler::{
     BlockingEventHandler, BoxError, EventHandler, EventStream, FailurePolicy, HandlerBuilder,
     HandlerEnd, HandlerFailure, HandlerFns, HandlerOutcome, HandlerStatus, Registration,

@@ -164,24 +164,43 @@ pub(crate) struct InformerPhase {
 
 pub(crate) type ProgressFn = Arc<dyn Fn() -> Progress + Send + Sync>;
 
-pub(crate) fn informer_synced(
-    mut phase: watch::Receiver<InformerPhase>,
-    progress: ProgressFn,
-) -> Synced {
-    let at_deadline = Arc::clone(&progress);
-    let outcome = async move {
-        let end = phase.wait_for(|phase| phase.synced || phase.stopped).await;
-        if end.is_ok_and(|phase| phase.synced) {
-            return Ok(());
-        }
-        let progress = progress();
-        Err(SyncError::Stopped {
-            what: of_informer(&progress),
+/// An informer that is waited for. Keeps nothing of it alive.
+#[derive(Clone)]
+pub(crate) struct Watched {
+    pub(crate) phase: watch::Receiver<InformerPhase>,
+    pub(crate) progress: ProgressFn,
+}
+
+impl Watched {
+    /// The wait for its cache to have the first list.
+    pub(crate) fn synced(self) -> Synced {
+        let late = self.clone();
+        let Self {
+            mut phase,
             progress,
-        })
-    };
-    Wait::new(outcome, move |deadline| {
-        let progress = at_deadline();
+        } = self;
+        let outcome = async move {
+            let end = phase.wait_for(|phase| phase.synced || phase.stopped).await;
+            if end.is_ok_and(|phase| phase.synced) {
+                return Ok(());
+            }
+            let progress = progress();
+            Err(SyncError::Stopped {
+                what: of_informer(&progress),
+                progress,
+            })
+        };
+        Wait::new(outcome, move |deadline| late.deadline_error(deadline))
+    }
+
+    /// The error of a deadline that passed; `None` if it is synced.
+    pub(crate) fn late(&self, deadline: Duration) -> Option<SyncError> {
+        let is_synced = self.phase.borrow().synced;
+        (!is_synced).then(|| self.deadline_error(deadline))
+    }
+
+    fn deadline_error(&self, deadline: Duration) -> SyncError {
+        let progress = (self.progress)();
         let what = of_informer(&progress);
         SyncError::Deadline {
             what,
@@ -189,7 +208,7 @@ pub(crate) fn informer_synced(
             progress,
             handler_queue: None,
         }
-    })
+    }
 }
 
 pub(crate) fn handler_synced(control: Arc<dyn Control>, progress: ProgressFn) -> Synced {

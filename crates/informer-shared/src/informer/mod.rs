@@ -27,7 +27,7 @@ use crate::error::{InformerStopped, RunError};
 use crate::handler::{
     BlockingEventHandler, EventHandler, EventStream, HandlerBuilder, Host, Registration,
 };
-use crate::synced::{CatchUpError, CaughtUp, Synced, informer_synced};
+use crate::synced::{CatchUpError, CaughtUp, Synced, Watched};
 use crate::wait::Wait;
 
 /// Keeps an indexed cache of one kind of objects in step with an API server, and tells handlers what changes.
@@ -69,6 +69,13 @@ impl<K: Object> SharedInformer<K> {
         L: ListerWatcher<Object = K>,
     {
         SharedInformerBuilder::new(lister_watcher)
+    }
+
+    pub(crate) fn watched(&self) -> Watched {
+        Watched {
+            phase: self.shared.phase.subscribe(),
+            progress: self.shared.progress_fn(),
+        }
     }
 
     /// What is informed of, for status and logs.
@@ -147,7 +154,7 @@ impl<K: Object> SharedInformer<K> {
     /// handle is dropped. How it ended is told by [`stopped`](Self::stopped).
     ///
     /// # Errors
-    /// When it was started before, or there is no runtime.
+    /// When it was started or stopped before, or there is no runtime.
     pub fn start(&self) -> Result<(), RunError> {
         let runtime = Handle::try_current().map_err(|_| RunError::NoRuntime)?;
         let source = self.shared.claim()?;
@@ -163,7 +170,7 @@ impl<K: Object> SharedInformer<K> {
     /// All its tasks and threads have ended then, but for those of handlers that did not end in time.
     ///
     /// # Errors
-    /// When it was started before; when a handler failed whose policy is to end the informer.
+    /// When it was started or stopped before; when a handler failed whose policy is to end the informer.
     ///
     /// # Cancel safety
     /// Dropping the future ends the informer at once: tasks end at their next await point, threads after the call
@@ -228,7 +235,7 @@ impl<K: Object> SharedInformer<K> {
     /// When the informer stops before, or a deadline that was set passes. The error says what stands in the way.
     #[doc(alias = "WaitForCacheSync")]
     pub fn synced(&self) -> Synced {
-        informer_synced(self.shared.phase.subscribe(), self.shared.progress_fn())
+        self.watched().synced()
     }
 
     /// Waits until the cache has everything up to this resource version: what the server answered to a write is

@@ -84,7 +84,15 @@ impl<K: Object> Shared<K> {
 
     /// Takes what only one run may have.
     pub(crate) fn claim(&self) -> Result<Source, RunError> {
-        let source = self.source.lock().take().ok_or(RunError::AlreadyStarted)?;
+        let source = self.source.lock().take();
+        let Some(source) = source else {
+            let was_started = self.phase().started;
+            return Err(if was_started {
+                RunError::AlreadyStarted
+            } else {
+                RunError::Stopped
+            });
+        };
         self.phase.send_modify(|phase| phase.started = true);
         Ok(source)
     }

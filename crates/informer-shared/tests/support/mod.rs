@@ -16,11 +16,11 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use parking_lot::Mutex;
 use tokio::sync::mpsc;
 
-pub type Item = Result<WatchEvent<ConfigMap>, ListWatchError>;
+pub(crate) type Item = Result<WatchEvent<ConfigMap>, ListWatchError>;
 
 /// A collection of config maps that can be listed and watched, and that fails on demand.
 #[derive(Clone, Default)]
-pub struct Cluster(Arc<Mutex<State>>);
+pub(crate) struct Cluster(Arc<Mutex<State>>);
 
 #[derive(Default)]
 struct State {
@@ -47,12 +47,12 @@ enum Kind {
 }
 
 impl Cluster {
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self::default()
     }
 
     /// A cluster that holds `count` objects, named `0`, `1` and so on.
-    pub fn with(count: usize) -> Self {
+    pub(crate) fn with(count: usize) -> Self {
         let cluster = Self::new();
         for n in 0..count {
             cluster.put(&n.to_string(), "first");
@@ -61,7 +61,7 @@ impl Cluster {
     }
 
     /// Creates or changes an object. Returns its version.
-    pub fn put(&self, name: &str, value: &str) -> u64 {
+    pub(crate) fn put(&self, name: &str, value: &str) -> u64 {
         let mut state = self.0.lock();
         let version = state.next_version();
         let known = state.objects.get(name).and_then(|o| o.metadata.uid.clone());
@@ -81,7 +81,7 @@ impl Cluster {
     }
 
     /// Deletes an object.
-    pub fn delete(&self, name: &str) -> u64 {
+    pub(crate) fn delete(&self, name: &str) -> u64 {
         let mut state = self.0.lock();
         let version = state.next_version();
         let mut object = state.objects.remove(name).expect("the object is there");
@@ -91,12 +91,12 @@ impl Cluster {
     }
 
     /// Ends all watches cleanly.
-    pub fn close_watches(&self) {
+    pub(crate) fn close_watches(&self) {
         self.0.lock().watches.clear();
     }
 
     /// Ends all watches and forgets the history, so that the next watch at an old version is told to list.
-    pub fn forget_history(&self) {
+    pub(crate) fn forget_history(&self) {
         let mut state = self.0.lock();
         state.forget_before = state.version + 1;
         state.log.clear();
@@ -104,14 +104,14 @@ impl Cluster {
     }
 
     /// Changes what is there behind the watchers' backs: everything in `change` is seen by a list alone.
-    pub fn while_away(&self, change: impl FnOnce(&Self)) {
+    pub(crate) fn while_away(&self, change: impl FnOnce(&Self)) {
         self.0.lock().watches.clear();
         change(self);
         self.forget_history();
     }
 
     /// Sends a bookmark at the present version.
-    pub fn bookmark(&self) -> u64 {
+    pub(crate) fn bookmark(&self) -> u64 {
         let mut state = self.0.lock();
         let version = state.next_version();
         let at = informer_store::ResourceVersion::from(version);
@@ -126,35 +126,35 @@ impl Cluster {
     }
 
     /// Lets every list fail with this code from now on, or succeed.
-    pub fn fail_lists(&self, code: Option<u16>) {
+    pub(crate) fn fail_lists(&self, code: Option<u16>) {
         self.0.lock().list_error = code;
     }
 
     /// Lets lists never answer.
-    pub fn hang(&self) {
+    pub(crate) fn hang(&self) {
         self.0.lock().hang = true;
     }
 
-    pub fn lists(&self) -> usize {
+    pub(crate) fn lists(&self) -> usize {
         self.0.lock().lists
     }
 
-    pub fn watches_opened(&self) -> usize {
+    pub(crate) fn watches_opened(&self) -> usize {
         self.0.lock().opened
     }
 
-    pub fn open_watches(&self) -> usize {
+    pub(crate) fn open_watches(&self) -> usize {
         let mut state = self.0.lock();
         state.watches.retain(|watch| !watch.is_closed());
         state.watches.len()
     }
 
-    pub fn last_options(&self) -> Option<ListOptions> {
+    pub(crate) fn last_options(&self) -> Option<ListOptions> {
         self.0.lock().last_options.clone()
     }
 
     /// What is there: names and values.
-    pub fn contents(&self) -> BTreeMap<String, String> {
+    pub(crate) fn contents(&self) -> BTreeMap<String, String> {
         let state = self.0.lock();
         state
             .objects
@@ -256,7 +256,7 @@ impl ListerWatcher for Cluster {
     }
 }
 
-pub fn config_map(name: &str, uid: &str, version: u64, value: &str) -> ConfigMap {
+pub(crate) fn config_map(name: &str, uid: &str, version: u64, value: &str) -> ConfigMap {
     let mut object = ConfigMap::default();
     object.metadata.name = Some(name.to_owned());
     object.metadata.namespace = Some("ns".to_owned());
@@ -266,7 +266,7 @@ pub fn config_map(name: &str, uid: &str, version: u64, value: &str) -> ConfigMap
     object
 }
 
-pub fn value_of(object: &ConfigMap) -> String {
+pub(crate) fn value_of(object: &ConfigMap) -> String {
     object
         .data
         .as_ref()
@@ -277,7 +277,7 @@ pub fn value_of(object: &ConfigMap) -> String {
 
 /// What a handler was told, checked for a legal history as it comes.
 #[derive(Clone, Default)]
-pub struct Seen(Arc<Mutex<Told>>);
+pub(crate) struct Seen(Arc<Mutex<Told>>);
 
 #[derive(Default)]
 struct Told {
@@ -287,11 +287,11 @@ struct Told {
 }
 
 impl Seen {
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self::default()
     }
 
-    pub fn tell(&self, event: &Event<ConfigMap>) {
+    pub(crate) fn tell(&self, event: &Event<ConfigMap>) {
         let mut told = self.0.lock();
         let key = event.key();
         told.lines.push(line(event));
@@ -317,21 +317,21 @@ impl Seen {
     }
 
     /// All that was told, one line each. Panics if the history was not legal.
-    pub fn lines(&self) -> Vec<String> {
+    pub(crate) fn lines(&self) -> Vec<String> {
         let told = self.0.lock();
         assert_eq!(told.faults, Vec::<String>::new());
         told.lines.clone()
     }
 
     /// What was told since the last call.
-    pub fn take(&self) -> Vec<String> {
+    pub(crate) fn take(&self) -> Vec<String> {
         let lines = self.lines();
         self.0.lock().lines.clear();
         lines
     }
 
     /// What the handler knows: names and values.
-    pub fn contents(&self) -> BTreeMap<String, String> {
+    pub(crate) fn contents(&self) -> BTreeMap<String, String> {
         let told = self.0.lock();
         assert_eq!(told.faults, Vec::<String>::new());
         let named = |o: &Arc<ConfigMap>| (o.name().to_owned(), value_of(o));
@@ -340,7 +340,7 @@ impl Seen {
 }
 
 /// `+name=value`, `~name=old>new cause`, `-name`; initial and final-state-unknown are marked.
-pub fn line(event: &Event<ConfigMap>) -> String {
+pub(crate) fn line(event: &Event<ConfigMap>) -> String {
     let name = event.object().name().to_owned();
     match event {
         Event::Added { object, initial } => {
@@ -385,7 +385,7 @@ impl BlockingEventHandler<ConfigMap> for Seen {
 }
 
 /// Waits until this holds. The clock of the test may stand still: then this only yields.
-pub async fn until(what: &str, holds: impl Fn() -> bool) {
+pub(crate) async fn until(what: &str, holds: impl Fn() -> bool) {
     let wait = async {
         while !holds() {
             tokio::time::sleep(Duration::from_millis(1)).await;
@@ -399,7 +399,7 @@ pub async fn until(what: &str, holds: impl Fn() -> bool) {
 }
 
 /// Lets everything that is ready run, without moving a paused clock noticeably.
-pub async fn settle() {
+pub(crate) async fn settle() {
     for _ in 0..100 {
         tokio::task::yield_now().await;
     }
