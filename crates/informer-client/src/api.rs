@@ -216,7 +216,7 @@ impl<K: DeserializeOwned> Api<K> {
         // An object may well have a `status` too, so the kind decides.
         let kind: Kind = decode(&body)?;
         if kind.kind == "Status" && kind.api_version == "v1" {
-            return decode(&body).map(Deleted::Gone);
+            return decode(&body).map(Box::new).map(Deleted::Gone);
         }
         decode(&body).map(Deleted::Going)
     }
@@ -365,7 +365,7 @@ impl DeleteOptions {
 #[non_exhaustive]
 pub enum Deleted<K> {
     /// The object is gone; the server says so.
-    Gone(Status),
+    Gone(Box<Status>),
     /// The object as it is now: gone already, or still ending (finalizers, grace period).
     Going(K),
 }

@@ -163,3 +163,49 @@ impl TokenFile {
         bearer(&SecretString::from(text)).map_err(|()| invalid("it holds a control character"))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    /// INV-CLIENT-7: a token's file is read again after a minute, not before, and a bad reading changes nothing.
+    #[tokio::test(start_paused = true)]
+    async fn a_token_file_is_read_again_after_a_minute() {
+        let root = tempfile::tempdir().unwrap();
+        let path = root.path().join("token");
+        let file = TokenFile::new(path.clone(), None);
+        let token = async || file.header().await.unwrap().to_str().unwrap().to_owned();
+        fs::write(&path, "one\n").unwrap();
+        assert_eq!(token().await, "Bearer one");
+        fs::write(&path, "two").unwrap();
+        tokio::time::advance(TOKEN_FILE_LIFETIME - Duration::from_secs(1)).await;
+        assert_eq!(token().await, "Bearer one");
+        tokio::time::advance(Duration::from_secs(1)).await;
+        assert_eq!(token().await, "Bearer two");
+        for bad in ["", " \n", "a\nb"] {
+            fs::write(&path, bad).unwrap();
+            tokio::time::advance(TOKEN_FILE_LIFETIME).await;
+            assert_eq!(token().await, "Bearer two", "{bad:?}");
+        }
+        fs::remove_file(&path).unwrap();
+        tokio::time::advance(TOKEN_FILE_LIFETIME).await;
+        assert_eq!(token().await, "Bearer two");
+    }
+
+    /// Many requests that are refused at once read the file once.
+    #[tokio::test]
+    async fn a_token_that_another_request_renewed_is_taken() {
+        let root = tempfile::tempdir().unwrap();
+        let path = root.path().join("token");
+        fs::write(&path, "one").unwrap();
+        let file = TokenFile::new(path.clone(), None);
+        let one = file.header().await.unwrap();
+        assert_eq!(file.renew(Some(&one)).await, None);
+        fs::write(&path, "two").unwrap();
+        let two = file.renew(Some(&one)).await.unwrap();
+        fs::remove_file(&path).unwrap();
+        assert_eq!(file.renew(Some(&one)).await, Some(two));
+    }
+}

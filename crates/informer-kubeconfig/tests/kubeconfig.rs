@@ -1,4 +1,5 @@
 //! Kubeconfig files as users have them: every field, and every fault with an error that says what to do.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::fs;
 use std::path::Path;

@@ -3,20 +3,21 @@
 //! The provider of the cryptography is named in every call. Nothing is installed for the whole process: that is the
 //! program's choice, not a library's.
 
+mod verify;
+
 use std::sync::Arc;
 
 use informer_kubeconfig::{ClientCertificate, Cluster, PemSource};
 use rustls::client::WebPkiServerVerifier;
-use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::client::danger::ServerCertVerifier;
 use rustls::crypto::CryptoProvider;
 use rustls::pki_types::pem::{self, PemObject};
-use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use rustls::sign::{CertifiedKey, SingleCertAndKey};
-use rustls::{
-    ClientConfig, DigitallySignedStruct, InconsistentKeys, RootCertStore, SignatureScheme,
-};
+use rustls::{ClientConfig, InconsistentKeys, RootCertStore};
 use secrecy::ExposeSecret;
 
+use self::verify::{AnyServer, ServerVerifier};
 use crate::error::BuildError;
 
 const AUTHORITY: &str = "certificate authority";
@@ -72,9 +73,7 @@ fn verifier(
 ) -> Result<Arc<dyn ServerCertVerifier>, BuildError> {
     if cluster.insecure_skip_tls_verify {
         tracing::warn!(server = %cluster.server, "the server's certificate is not checked: anyone on the way can read and change everything");
-        return Ok(Arc::new(AnyServer {
-            provider: Arc::clone(provider),
-        }));
+        return Ok(Arc::new(AnyServer::new(Arc::clone(provider))));
     }
     let (inner, pinned): (Arc<dyn ServerCertVerifier>, _) = match &cluster.certificate_authority {
         Some(authority) => {
@@ -92,11 +91,11 @@ fn verifier(
             reason: format!("{name:?} is neither a host name nor an address"),
         })
     });
-    Ok(Arc::new(ServerVerifier {
+    Ok(Arc::new(ServerVerifier::new(
         inner,
-        name: name.transpose()?,
+        name.transpose()?,
         pinned,
-    }))
+    )))
 }
 
 /// Trusts these authorities and no others.
@@ -181,92 +180,4 @@ fn ready(
         ));
     }
     Ok(ready)
-}
-
-/// Checks a server's certificate as usual, but for another name if one is given.
-#[derive(Debug)]
-struct ServerVerifier {
-    inner: Arc<dyn ServerCertVerifier>,
-    name: Option<ServerName<'static>>,
-    pinned: Vec<CertificateDer<'static>>,
-}
-
-impl ServerCertVerifier for ServerVerifier {
-    fn verify_server_cert(
-        &self,
-        end_entity: &CertificateDer<'_>,
-        intermediates: &[CertificateDer<'_>],
-        server_name: &ServerName<'_>,
-        ocsp_response: &[u8],
-        now: UnixTime,
-    ) -> Result<ServerCertVerified, rustls::Error> {
-        let name = self.name.as_ref().unwrap_or(server_name);
-        self.inner
-            .verify_server_cert(end_entity, intermediates, name, ocsp_response, now)
-    }
-
-    fn verify_tls12_signature(
-        &self,
-        message: &[u8],
-        cert: &CertificateDer<'_>,
-        dss: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        self.inner.verify_tls12_signature(message, cert, dss)
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        message: &[u8],
-        cert: &CertificateDer<'_>,
-        dss: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        self.inner.verify_tls13_signature(message, cert, dss)
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.inner.supported_verify_schemes()
-    }
-}
-
-/// Accepts any server: `insecure-skip-tls-verify`.
-#[derive(Debug)]
-struct AnyServer {
-    provider: Arc<CryptoProvider>,
-}
-
-impl ServerCertVerifier for AnyServer {
-    fn verify_server_cert(
-        &self,
-        _end_entity: &CertificateDer<'_>,
-        _intermediates: &[CertificateDer<'_>],
-        _server_name: &ServerName<'_>,
-        _ocsp_response: &[u8],
-        _now: UnixTime,
-    ) -> Result<ServerCertVerified, rustls::Error> {
-        Ok(ServerCertVerified::assertion())
-    }
-
-    fn verify_tls12_signature(
-        &self,
-        _message: &[u8],
-        _cert: &CertificateDer<'_>,
-        _dss: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        Ok(HandshakeSignatureValid::assertion())
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        _message: &[u8],
-        _cert: &CertificateDer<'_>,
-        _dss: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        Ok(HandshakeSignatureValid::assertion())
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.provider
-            .signature_verification_algorithms
-            .supported_schemes()
-    }
 }
