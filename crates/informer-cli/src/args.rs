@@ -1,0 +1,203 @@
+//! The command line: what can be asked, and the first checks of it.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// Follow Kubernetes objects as an informer does.
+#[derive(Debug, Parser)]
+#[command(name = "informer", version, about, max_term_width = 100, arg_required_else_help = true)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+    /// Say more on stderr; twice: everything. The variable RUST_LOG sets single modules.
+    #[arg(short, long, global = true, action = clap::ArgAction::Count)]
+    pub(crate) verbose: u8,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// See a shared informer at work, with nothing installed: an API server in memory, changing pods, two handlers.
+    Demo(DemoArgs),
+    /// Follow a kind of objects of a cluster.
+    Watch(Box<WatchArgs>),
+    /// Run the API server in memory, for tests and for trying things out.
+    Serve(ServeArgs),
+}
+
+/// How the output looks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Output {
+    /// For people: a live table on a terminal, plain lines elsewhere.
+    Text,
+    /// For programs: one JSON object a line.
+    Json,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct DemoArgs {
+    /// End after this time, as 10s or 2m. Without it: at Ctrl-C.
+    #[arg(long = "for", value_name = "DURATION", value_parser = duration)]
+    pub(crate) run_for: Option<Duration>,
+    /// How many pods the server starts with.
+    #[arg(long, default_value_t = 1_000, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub(crate) pods: u32,
+    /// How many changes the server makes each second.
+    #[arg(long, default_value_t = 200, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub(crate) rate: u32,
+    /// The seed of the random changes.
+    #[arg(long, default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// How the output looks.
+    #[arg(short, long, value_enum, default_value_t = Output::Text)]
+    pub(crate) output: Output,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ServeArgs {
+    /// The port to listen on, on loopback; 0 takes a free one.
+    #[arg(long, default_value_t = 8001)]
+    pub(crate) port: u16,
+    /// Fill the server with this many pods.
+    #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=1_000_000))]
+    pub(crate) pods: u32,
+    /// Change pods this many times each second.
+    #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=100_000))]
+    pub(crate) rate: u32,
+    /// The seed of the random pods and changes.
+    #[arg(long, default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// End after this time, as 10s or 2m. Without it: at Ctrl-C.
+    #[arg(long = "for", value_name = "DURATION", value_parser = duration)]
+    pub(crate) run_for: Option<Duration>,
+    /// Write a kubeconfig for this server to a file.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) kubeconfig: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct WatchArgs {
+    /// What to follow: pods, v1/pods, deployments, apps/v1/deployments, deployments.apps, group/version/plural.
+    #[arg(value_name = "RESOURCE")]
+    pub(crate) resource: String,
+    #[command(flatten)]
+    pub(crate) connection: ConnectionArgs,
+    #[command(flatten)]
+    pub(crate) selection: SelectionArgs,
+    /// How objects are held in memory.
+    #[arg(long = "as", value_enum, value_name = "FORM", default_value_t = Form::Compact)]
+    pub(crate) form: Form,
+    /// The wire format to ask for.
+    #[arg(long, value_enum, default_value_t = Wire::Auto)]
+    pub(crate) wire: Wire,
+    /// How the first state is fetched.
+    #[arg(long, value_enum, default_value_t = ListMode::Auto)]
+    pub(crate) list: ListMode,
+    /// The most objects in a page of a list.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) page_size: Option<u32>,
+    /// Remind of every object after each such time, as 30s; at least 1s.
+    #[arg(long, value_name = "DURATION", value_parser = duration)]
+    pub(crate) resync: Option<Duration>,
+    /// End after this time, as 10s or 2m. Without it: at Ctrl-C.
+    #[arg(long = "for", value_name = "DURATION", value_parser = duration)]
+    pub(crate) run_for: Option<Duration>,
+    /// End when the first state is here: exit 0, or 1 if it did not come in time.
+    #[arg(long)]
+    pub(crate) once: bool,
+    /// How long --once waits for the first state.
+    #[arg(long, value_name = "DURATION", default_value = "60s", value_parser = duration)]
+    pub(crate) sync_timeout: Duration,
+    /// How the output looks.
+    #[arg(short, long, value_enum, default_value_t = Output::Text)]
+    pub(crate) output: Output,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ConnectionArgs {
+    /// The API server's URL; asked without credentials. Instead of a kubeconfig.
+    #[arg(long, value_name = "URL", conflicts_with_all = ["kubeconfig", "context"])]
+    pub(crate) server: Option<String>,
+    /// The kubeconfig file. Without it: $KUBECONFIG, ~/.kube/config, then the pod's own account.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) kubeconfig: Option<PathBuf>,
+    /// The context of the kubeconfig. Without it: its current context.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) context: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SelectionArgs {
+    /// Only this namespace. Without it: all namespaces.
+    #[arg(short, long, value_name = "NAMESPACE")]
+    pub(crate) namespace: Option<String>,
+    /// Only objects with these labels, as app=shop,tier!=test.
+    #[arg(short = 'l', long = "selector", value_name = "SELECTOR")]
+    pub(crate) label_selector: Option<String>,
+    /// Only objects with these fields, as status.phase=Running.
+    #[arg(long, value_name = "SELECTOR")]
+    pub(crate) field_selector: Option<String>,
+}
+
+/// How objects are held in memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Form {
+    /// Metadata decoded, the rest as bytes: any kind, about the size of the wire.
+    Compact,
+    /// Whole objects: kinds of the core, apps and batch groups.
+    Typed,
+}
+
+/// The wire format to ask for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Wire {
+    /// The best one that the server and this program have.
+    Auto,
+    /// JSON.
+    Json,
+}
+
+/// How the first state is fetched.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ListMode {
+    /// As a streaming list, or as a list where the server has none.
+    Auto,
+    /// As a list, page by page.
+    List,
+    /// As a streaming list only.
+    Stream,
+}
+
+/// Reads a time span as people write it: `500ms`, `10s`, `2m`, `1h30m`.
+fn duration(text: &str) -> Result<Duration, String> {
+    let hint = "write a time span as 500ms, 10s or 2m";
+    let span: jiff::SignedDuration = text.parse().map_err(|_| hint.to_owned())?;
+    Duration::try_from(span).map_err(|_| format!("it is negative; {hint}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_well_formed() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn time_spans_read_as_people_write_them() {
+        assert_eq!(duration("10s"), Ok(Duration::from_secs(10)));
+        assert_eq!(duration("1m 30s"), Ok(Duration::from_secs(90)));
+        assert_eq!(duration("500ms"), Ok(Duration::from_millis(500)));
+        assert!(duration("ten").is_err());
+        assert!(duration("-1s").is_err());
+    }
+
+    #[test]
+    fn a_server_url_and_a_kubeconfig_exclude_each_other() {
+        let both = ["informer", "watch", "pods", "--server", "http://x", "--kubeconfig", "f"];
+        assert!(Cli::try_parse_from(both).is_err());
+    }
+}

@@ -1,0 +1,155 @@
+//! From arguments to a connection and a resource.
+
+use std::collections::HashSet;
+use std::time::Duration;
+
+use informer::client::{Client, ClientBuilder, ConfigLoader, Error};
+use informer::{LabelSelector, Resource, Scope};
+
+use crate::args::{ConnectionArgs, SelectionArgs};
+use crate::failure::{Usage, one_line};
+
+/// How long a discovery request may take before it is tried again.
+const DISCOVERY_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Connects as the arguments say. Makes no request.
+///
+/// # Errors
+/// What the caller must mend: a bad URL, a missing or broken kubeconfig.
+pub(crate) fn client(args: &ConnectionArgs) -> anyhow::Result<Client> {
+    let builder: ClientBuilder = match &args.server {
+        Some(url) => {
+            let config = informer::client::Config::anonymous(url).map_err(Usage::from_error)?;
+            Client::builder(config)
+        }
+        None => Client::builder(load(args)?),
+    };
+    builder
+        .user_agent("informer", env!("CARGO_PKG_VERSION"))
+        .build()
+        .map_err(Usage::from_error)
+}
+
+fn load(args: &ConnectionArgs) -> anyhow::Result<informer::client::Config> {
+    let mut loader = ConfigLoader::new();
+    if let Some(file) = &args.kubeconfig {
+        loader = loader.kubeconfig(file);
+    }
+    if let Some(context) = &args.context {
+        loader = loader.context(context);
+    }
+    loader.load().map_err(Usage::from_error)
+}
+
+/// Checks selectors before anything is sent.
+///
+/// # Errors
+/// A selector that no server would take.
+pub(crate) fn check(selection: &SelectionArgs) -> anyhow::Result<()> {
+    if let Some(selector) = &selection.label_selector {
+        selector.parse::<LabelSelector>().map_err(|error| {
+            Usage::error(format!("the label selector {selector:?} is not valid: {error}"))
+        })?;
+    }
+    if let Some(selector) = &selection.field_selector {
+        check_fields(selector)?;
+    }
+    Ok(())
+}
+
+/// Checks the grammar of a field selector. Which fields there are only the server knows.
+fn check_fields(selector: &str) -> anyhow::Result<()> {
+    let escaped = selector.replace("\\\\", "").replace("\\,", "").replace("\\=", "");
+    let is_term = |term: &str| {
+        let field = term.split_once("!=").or_else(|| term.split_once('='));
+        field.is_some_and(|(field, _)| !field.trim().is_empty())
+    };
+    if escaped.split(',').all(is_term) {
+        return Ok(());
+    }
+    Err(Usage::error(format!(
+        "the field selector {selector:?} is not valid; write terms as status.phase=Running or metadata.name!=a, with commas between"
+    )))
+}
+
+/// The resource that a name means. Built-in names and full `group/version/plural` need no request.
+///
+/// # Errors
+/// A name that the server does not know. What may heal is told to `failed`, once for each new reason, and tried again.
+pub(crate) async fn resource(
+    client: &Client,
+    name: &str,
+    mut failed: impl FnMut(&str) -> anyhow::Result<()>,
+) -> anyhow::Result<Resource> {
+    if let Some(resource) = Resource::builtin(name) {
+        return Ok(resource);
+    }
+    if let Some(resource) = spelled_out(name)? {
+        return Ok(resource);
+    }
+    let mut wait = Duration::from_millis(800);
+    let mut told = HashSet::new();
+    loop {
+        let asked = tokio::time::timeout(DISCOVERY_TIMEOUT, client.find_resource(name)).await;
+        let reason = match asked {
+            Ok(Ok(resource)) => return Ok(resource),
+            Ok(Err(error @ Error::UnknownResource { .. })) => return Err(Usage::from_error(error)),
+            Ok(Err(error)) => one_line(&anyhow::Error::new(error)),
+            Err(_) => format!("the API server gave no answer within {DISCOVERY_TIMEOUT:?}"),
+        };
+        let message = format!("discovery failed: {reason}");
+        if told.insert(reason) {
+            failed(&message)?;
+        }
+        tokio::time::sleep(wait).await;
+        wait = (wait * 2).min(Duration::from_secs(30));
+    }
+}
+
+/// Reads `group/version/plural`, whose kind and scope no list or watch needs to know beforehand.
+fn spelled_out(name: &str) -> anyhow::Result<Option<Resource>> {
+    let parts: Vec<&str> = name.split('/').collect();
+    let (group, version, plural) = match parts[..] {
+        [group, version, plural] => (group, version, plural),
+        [_] | [_, _] => return Ok(None),
+        _ => return Err(unknown(name)),
+    };
+    let resource = Resource::new(
+        group.to_owned(),
+        version.to_owned(),
+        String::new(),
+        plural.to_owned(),
+        Scope::Namespaced,
+    );
+    resource.path(None, None).map_err(|_| unknown(name))?;
+    Ok(Some(resource))
+}
+
+fn unknown(name: &str) -> anyhow::Error {
+    Usage::error(format!(
+        "{name:?} names no resource; write a plural as pods or deployments.apps, or group/version/plural"
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn field_selectors_are_checked_before_anything_is_sent() {
+        assert!(check_fields("status.phase=Running,metadata.name!=a").is_ok());
+        assert!(check_fields(r"metadata.name=a\,b").is_ok());
+        assert!(check_fields("status.phase").is_err());
+        assert!(check_fields("=x").is_err());
+        assert!(check_fields("a=b,,").is_err());
+    }
+
+    #[test]
+    fn a_full_name_needs_no_discovery() {
+        let widgets = spelled_out("demo.example/v1/widgets").unwrap().unwrap();
+        assert_eq!(widgets.path(None, None).unwrap(), "/apis/demo.example/v1/widgets");
+        assert!(spelled_out("widgets").unwrap().is_none());
+        assert!(spelled_out("a/b/c/d").is_err());
+        assert!(spelled_out("a/../c").is_err());
+    }
+}

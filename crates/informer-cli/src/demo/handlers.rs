@@ -1,0 +1,104 @@
+//! The two handlers of the demo: a quick one, and one that is slower than the server.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use informer::shared::InformerStopped;
+use informer::{Event, ObjectKey, Registration, ResourceVersion, SharedInformer, Object};
+use parking_lot::Mutex;
+
+use super::CachedPod;
+
+/// How long the slow handler takes for an event.
+const SLOW: Duration = Duration::from_millis(10);
+
+/// What a handler has seen: counts, the state that its events add up to, and breaches of the order of events.
+#[derive(Debug, Default)]
+pub(crate) struct Seen(Mutex<State>);
+
+#[derive(Debug, Default)]
+struct State {
+    counts: Counts,
+    versions: BTreeMap<ObjectKey, Option<ResourceVersion>>,
+    breaches: Vec<String>,
+}
+
+/// How many events of each sort a handler has seen.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Counts {
+    pub(crate) added: u64,
+    pub(crate) updated: u64,
+    pub(crate) deleted: u64,
+}
+
+impl Seen {
+    /// Takes an event in. An update or a deletion of what was never added, or an addition of what is there, is a breach.
+    fn take(&self, event: &Event<CachedPod>) {
+        let key = event.key();
+        let version = event.object().resource_version();
+        let mut state = self.0.lock();
+        let known = match event {
+            Event::Added { .. } => {
+                state.counts.added += 1;
+                !state.versions.contains_key(&key)
+            }
+            Event::Updated { .. } => {
+                state.counts.updated += 1;
+                state.versions.contains_key(&key)
+            }
+            Event::Deleted { .. } => {
+                state.counts.deleted += 1;
+                state.versions.contains_key(&key)
+            }
+            _ => return,
+        };
+        if !known {
+            state.breaches.push(format!("{event:?} does not follow from what was seen before"));
+        }
+        if matches!(event, Event::Deleted { .. }) {
+            state.versions.remove(&key);
+        } else {
+            state.versions.insert(key, version);
+        }
+    }
+
+    pub(crate) fn counts(&self) -> Counts {
+        self.0.lock().counts
+    }
+
+    /// The state that the events add up to, and what was wrong with their order.
+    pub(crate) fn outcome(&self) -> (BTreeMap<ObjectKey, Option<ResourceVersion>>, Vec<String>) {
+        let state = self.0.lock();
+        (state.versions.clone(), state.breaches.clone())
+    }
+}
+
+/// An async handler that only counts.
+pub(crate) fn quick(
+    informer: &SharedInformer<CachedPod>,
+) -> Result<(Registration, Arc<Seen>), InformerStopped> {
+    let seen = Arc::new(Seen::default());
+    let taken = Arc::clone(&seen);
+    let registration = informer.handler().name("quick").add(move |event: Event<CachedPod>| {
+        taken.take(&event);
+        std::future::ready(())
+    })?;
+    Ok((registration, seen))
+}
+
+/// A blocking handler that takes its time. Its queue merges what it cannot follow.
+pub(crate) fn slow(
+    informer: &SharedInformer<CachedPod>,
+) -> Result<(Registration, Arc<Seen>), InformerStopped> {
+    let seen = Arc::new(Seen::default());
+    let taken = Arc::clone(&seen);
+    let registration =
+        informer.handler().name("slow").add_blocking(move |event: Event<CachedPod>| {
+            if !event.is_initial() {
+                std::thread::sleep(SLOW);
+            }
+            taken.take(&event);
+        })?;
+    Ok((registration, seen))
+}

@@ -1,0 +1,50 @@
+//! How the command ends when it cannot go on: one clear line on stderr, and an exit code.
+
+use std::fmt;
+use std::process::ExitCode;
+
+/// What only the caller can mend: arguments, selectors, the kubeconfig.
+#[derive(Debug)]
+pub(crate) struct Usage(String);
+
+impl Usage {
+    /// A mistake of the caller, in one line that says what to do.
+    pub(crate) fn error(message: impl Into<String>) -> anyhow::Error {
+        anyhow::Error::new(Self(message.into()))
+    }
+
+    /// The same of an error with all its causes.
+    pub(crate) fn from_error(error: impl Into<anyhow::Error>) -> anyhow::Error {
+        Self::error(one_line(&error.into()))
+    }
+}
+
+impl fmt::Display for Usage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Usage {}
+
+/// An error and its causes in one line, without control characters that a server may have sent.
+pub(crate) fn one_line(error: &anyhow::Error) -> String {
+    format!("{error:#}").chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+}
+
+/// Says why the command ends. Exit code 2: the caller must change something; 1: it failed.
+pub(crate) fn report(error: &anyhow::Error) -> ExitCode {
+    eprintln!("informer: {}", one_line(error));
+    if error.is::<Usage>() { ExitCode::from(2) } else { ExitCode::FAILURE }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_is_one_line_with_its_causes() {
+        let error = anyhow::anyhow!("refused\nby server").context("cannot list");
+        assert_eq!(one_line(&error), "cannot list: refused by server");
+    }
+}

@@ -1,0 +1,50 @@
+//! The command `informer`: follow a cluster, run an API server in memory, see an informer at work.
+
+mod args;
+mod connect;
+mod demo;
+mod failure;
+mod kinds;
+mod output;
+mod run;
+mod serve;
+mod signals;
+mod watch;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+use tracing_subscriber::EnvFilter;
+use tracing_subscriber::filter::LevelFilter;
+
+use args::{Cli, Command};
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    log_to_stderr(cli.verbose);
+    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => return failure::report(&anyhow::Error::new(error).context("cannot start")),
+    };
+    let outcome = runtime.block_on(async {
+        match cli.command {
+            Command::Demo(args) => demo::run(&args).await,
+            Command::Watch(args) => watch::run(&args).await,
+            Command::Serve(args) => serve::run(&args).await,
+        }
+    });
+    // Nothing that still runs may hold the end up.
+    runtime.shutdown_background();
+    outcome.unwrap_or_else(|error| failure::report(&error))
+}
+
+/// Logs go to stderr: by default only what people must know, and never in colours that a file would keep.
+fn log_to_stderr(verbose: u8) {
+    let level = match verbose {
+        0 => LevelFilter::OFF,
+        1 => LevelFilter::INFO,
+        _ => LevelFilter::DEBUG,
+    };
+    let filter = EnvFilter::builder().with_default_directive(level.into()).from_env_lossy();
+    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(false).init();
+}

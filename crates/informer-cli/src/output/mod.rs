@@ -1,0 +1,125 @@
+//! What the commands print: JSON lines, plain lines, or a live table on a terminal.
+
+mod board;
+pub(crate) mod json;
+mod live;
+
+use std::io::{self, IsTerminal, Write};
+
+use board::Board;
+pub(crate) use json::Line;
+use live::Screen;
+
+use crate::args::Output;
+
+/// Where a command's lines go, in the form that was asked for.
+#[derive(Debug)]
+pub(crate) enum Printer {
+    /// One JSON object a line.
+    Json,
+    /// One line of text for each event.
+    Plain,
+    /// A table that is drawn again and again.
+    Live(Box<Live>),
+}
+
+/// What the live table shows, and the screen it is drawn on.
+#[derive(Debug)]
+pub(crate) struct Live {
+    board: Board,
+    screen: Screen,
+}
+
+impl Printer {
+    /// A printer for standard output. Text is drawn live only on a terminal.
+    pub(crate) fn new(output: Output, title: &str) -> Self {
+        match output {
+            Output::Json => Self::Json,
+            Output::Text if io::stdout().is_terminal() && io::stderr().is_terminal() => {
+                let live = Live { board: Board::new(title), screen: Screen::new() };
+                Self::Live(Box::new(live))
+            }
+            Output::Text => Self::Plain,
+        }
+    }
+
+    /// Prints one line, or takes it into the table.
+    ///
+    /// # Errors
+    /// When the reader of standard output has gone.
+    pub(crate) fn print(&mut self, line: &Line<'_>) -> io::Result<()> {
+        match self {
+            Self::Json => json::write(line),
+            Self::Plain => {
+                let mut stdout = io::stdout().lock();
+                writeln!(stdout, "{}", plain(line))?;
+                stdout.flush()
+            }
+            Self::Live(live) => {
+                live.board.take(line);
+                if let Line::Error { message } = line {
+                    live.screen.note(&format!("error: {message}"));
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// Draws the table again, if there is one. `received` is how many objects have arrived so far.
+    pub(crate) fn draw(&mut self, received: usize, total: Option<usize>, extra: &[String]) {
+        if let Self::Live(live) = self {
+            if live.board.is_synced() {
+                live.screen.table(&live.board.render(extra));
+            } else {
+                live.screen.progress(live.board.title(), received, total);
+            }
+        }
+    }
+
+    /// Leaves the last state on the screen.
+    pub(crate) fn finish(&mut self) {
+        if let Self::Live(live) = self {
+            live.screen.leave(&live.board.render(&[]));
+        }
+    }
+}
+
+/// A line as people read it.
+fn plain(line: &Line<'_>) -> String {
+    match line {
+        Line::Added { key, resource_version, initial, .. } => {
+            let initial = if *initial { " (initial)" } else { "" };
+            format!("added    {key} at {resource_version}{initial}")
+        }
+        Line::Updated { key, resource_version, cause, .. } => {
+            format!("updated  {key} at {resource_version} ({cause})")
+        }
+        Line::Deleted { key, resource_version, final_state_unknown, .. } => {
+            let unknown = if *final_state_unknown { " (final state unknown)" } else { "" };
+            format!("deleted  {key} at {resource_version}{unknown}")
+        }
+        Line::Synced { count, resource_version, seconds } => {
+            format!("synced   {count} objects at {resource_version} in {seconds:.3} s")
+        }
+        Line::Error { message } => format!("error    {message}"),
+        Line::Final { count, resource_version, .. } => {
+            format!("final    {count} objects at {resource_version}")
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn plain_lines_say_what_happened() {
+        let line = Line::Updated {
+            key: "ns/a",
+            resource_version: "7".into(),
+            uid: String::new(),
+            cause: "watch",
+        };
+        assert_eq!(plain(&line), "updated  ns/a at 7 (watch)");
+    }
+}

@@ -1,0 +1,210 @@
+//! One informer at work for a command: its events, failures and state become lines of output.
+
+use std::collections::{BTreeMap, HashSet};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use anyhow::Context;
+use futures_util::StreamExt;
+use informer::reflector::{ListWatchError, Report};
+use informer::shared::{EventStream, OnStop};
+use informer::{Event, ListerWatcher, Object, QueuePolicy, ReflectorConfig, SharedInformer};
+use tokio::sync::mpsc;
+use tokio::time::MissedTickBehavior;
+
+use crate::failure::Usage;
+use crate::output::{Line, Printer, json};
+
+/// How often a live table is drawn.
+const FRAME: Duration = Duration::from_millis(200);
+/// How long events that have arrived may take to be printed when the command ends.
+const DRAIN: Duration = Duration::from_secs(1);
+
+/// What to run, beside what is listed and watched.
+pub(crate) struct Plan {
+    pub(crate) name: String,
+    pub(crate) reflector: ReflectorConfig,
+    pub(crate) resync: Option<Duration>,
+    /// Whether to end once synced, and how long to wait for that.
+    pub(crate) once: Option<Duration>,
+}
+
+/// How a run ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ended {
+    /// It was told to end.
+    Told,
+    /// It is synced, which is all that was asked.
+    Synced,
+}
+
+/// What the reflector says, on its way to the output.
+enum Trouble {
+    Reason(String),
+    /// The caller must change something.
+    Hopeless(String),
+}
+
+/// An informer and what prints its events.
+pub(crate) struct Run<K: Object> {
+    informer: SharedInformer<K>,
+    events: EventStream<K>,
+    troubles: mpsc::UnboundedReceiver<Trouble>,
+    received: Arc<AtomicUsize>,
+    started: Instant,
+    once: Option<Duration>,
+}
+
+impl<K: Object> Run<K> {
+    /// Starts an informer whose events are printed one by one, however many wait.
+    pub(crate) fn start<L>(lister_watcher: L, plan: Plan) -> anyhow::Result<Self>
+    where
+        L: ListerWatcher<Object = K>,
+    {
+        let (send, troubles) = mpsc::unbounded_channel();
+        let received = Arc::new(AtomicUsize::new(0));
+        let count = Arc::clone(&received);
+        let mut reported = HashSet::new();
+        let filter = parking_lot::Mutex::new(move |report: &Report<'_>| trouble(&mut reported, report));
+        let informer = SharedInformer::builder(lister_watcher)
+            .name(plan.name)
+            .reflector_config(plan.reflector)
+            .resync_period(plan.resync.unwrap_or_default())
+            .on_stop(OnStop::Drain { timeout: DRAIN })
+            .transform(move |_: &mut K| {
+                count.fetch_add(1, Ordering::Relaxed);
+                Ok::<(), std::convert::Infallible>(())
+            })
+            .watch_error_handler(move |report: &Report<'_>| {
+                let trouble = (filter.lock())(report);
+                if let Some(trouble) = trouble {
+                    // The receiver is gone only when the command ends.
+                    let _ = send.send(trouble);
+                }
+            })
+            .build()?;
+        let events = informer.handler().name("output").queue(QueuePolicy::Unbounded).stream()?;
+        informer.start()?;
+        Ok(Self { informer, events, troubles, received, started: Instant::now(), once: plan.once })
+    }
+
+    /// Prints until it is told to end, or until it is synced if that is all that was asked.
+    pub(crate) async fn print(
+        &mut self,
+        printer: &mut Printer,
+        end: impl Future<Output = ()>,
+    ) -> anyhow::Result<Ended> {
+        let mut end = std::pin::pin!(end);
+        let mut synced = std::pin::pin!(self.events.synced().into_future());
+        let mut is_synced = false;
+        let limit = self.once.unwrap_or(Duration::MAX);
+        let mut late = std::pin::pin!(tokio::time::sleep(limit));
+        let mut frames = tokio::time::interval(FRAME);
+        frames.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            tokio::select! {
+                () = &mut end => return Ok(Ended::Told),
+                Some(event) = self.events.next() => print_event(printer, &event)?,
+                outcome = &mut synced, if !is_synced => {
+                    outcome.context("the informer ended")?;
+                    is_synced = true;
+                    printer.print(&self.synced_line())?;
+                    if self.once.is_some() {
+                        return Ok(Ended::Synced);
+                    }
+                }
+                Some(trouble) = self.troubles.recv() => match trouble {
+                    Trouble::Reason(message) => printer.print(&Line::Error { message: &message })?,
+                    Trouble::Hopeless(message) => return Err(Usage::error(message)),
+                },
+                () = &mut late, if self.once.is_some() && !is_synced => {
+                    let reason = self.informer.synced().deadline(Duration::ZERO).await;
+                    let reason = reason.err().map_or_else(String::new, |error| format!(": {error}"));
+                    anyhow::bail!("not synced after {limit:?}{reason}");
+                }
+                _ = frames.tick() => printer.draw(self.received.load(Ordering::Relaxed), None, &[]),
+            }
+        }
+    }
+
+    /// Stops the informer, prints what had arrived and the last state.
+    pub(crate) async fn finish(mut self, printer: &mut Printer) -> anyhow::Result<()> {
+        let informer = self.informer.clone();
+        let mut stop = std::pin::pin!(informer.stop());
+        let mut stopped = false;
+        while !stopped {
+            tokio::select! {
+                biased;
+                Some(event) = self.events.next() => print_event(printer, &event)?,
+                _ = &mut stop => stopped = true,
+            }
+        }
+        let snapshot = self.informer.store().snapshot();
+        let versions = snapshot.iter().map(|(key, object)| {
+            (key.to_string(), version_of(&**object))
+        });
+        let keys: BTreeMap<String, String> = versions.collect();
+        let resource_version = self.resource_version();
+        printer.print(&Line::Final { count: keys.len(), resource_version, keys })?;
+        printer.finish();
+        Ok(())
+    }
+
+    fn synced_line(&self) -> Line<'static> {
+        Line::Synced {
+            count: self.informer.store().len(),
+            resource_version: self.resource_version(),
+            seconds: json::seconds(self.started.elapsed()),
+        }
+    }
+
+    fn resource_version(&self) -> String {
+        self.informer.store().resource_version().map(|version| version.to_string()).unwrap_or_default()
+    }
+}
+
+pub(crate) fn version_of<K: Object>(object: &K) -> String {
+    object.resource_version().map(|version| version.to_string()).unwrap_or_default()
+}
+
+pub(crate) fn print_event<K: Object>(printer: &mut Printer, event: &Event<K>) -> anyhow::Result<()> {
+    let object = event.object();
+    let key = event.key();
+    let key = key.as_str();
+    let resource_version = version_of(&**object);
+    let uid = object.uid().map(|uid| uid.to_string()).unwrap_or_default();
+    let line = match event {
+        Event::Added { initial, .. } => Line::Added { key, resource_version, uid, initial: *initial },
+        Event::Updated { cause, .. } => {
+            Line::Updated { key, resource_version, uid, cause: cause.as_str() }
+        }
+        Event::Deleted { final_state_unknown, .. } => {
+            let final_state_unknown = *final_state_unknown;
+            Line::Deleted { key, resource_version, uid, final_state_unknown }
+        }
+        _ => return Ok(()),
+    };
+    printer.print(&line).context("cannot write the output")
+}
+
+/// What to print of a report: each reason once, until requests have gone well again.
+fn trouble(reported: &mut HashSet<String>, report: &Report<'_>) -> Option<Trouble> {
+    if let Report::Failed { error, attempts, .. } = report {
+        if let Some(reason) = hopeless(error) {
+            return Some(Trouble::Hopeless(reason));
+        }
+        if *attempts <= 1 {
+            reported.clear();
+        }
+        let reason = error.chain().to_string();
+        return reported.insert(reason).then(|| Trouble::Reason(report.to_string()));
+    }
+    Some(Trouble::Reason(report.to_string()))
+}
+
+/// Why the request itself is wrong, so that no later try can go well: HTTP 400, as for an unknown field of a selector.
+fn hopeless(error: &ListWatchError) -> Option<String> {
+    let status = error.status().filter(|status| status.code == 400)?;
+    Some(format!("the API server refuses the request; check selectors and options: {}", status.message))
+}

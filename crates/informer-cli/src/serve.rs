@@ -1,0 +1,34 @@
+//! `informer serve`: the API server in memory, until it is told to end.
+
+use std::process::ExitCode;
+
+use anyhow::Context;
+use informer_testkit::{ApiServer, Workload};
+
+use crate::args::ServeArgs;
+use crate::signals;
+
+/// Runs the server. Prints its address once it answers.
+pub(crate) async fn run(args: &ServeArgs) -> anyhow::Result<ExitCode> {
+    let end = signals::end(args.run_for)?;
+    let server = ApiServer::builder()
+        .port(args.port)
+        .start()
+        .await
+        .with_context(|| format!("cannot listen on 127.0.0.1:{}; try another --port", args.port))?;
+    if let Some(file) = &args.kubeconfig {
+        std::fs::write(file, server.kubeconfig())
+            .with_context(|| format!("cannot write the kubeconfig {}", file.display()))?;
+    }
+    let mut workload = Workload::new().pods(args.pods as usize).seed(args.seed);
+    workload.fill(&server).context("cannot fill the server")?;
+    println!("serving {}", server.url());
+    eprintln!("try: informer watch pods --server {0}, or kubectl --server {0} get pods -A", server.url());
+    let running = (args.rate > 0).then(|| workload.start(&server, f64::from(args.rate)));
+    end.await;
+    if let Some(running) = running {
+        running.stop().await;
+    }
+    server.shutdown().await;
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,46 @@
+//! When a command ends: at its time limit, at Ctrl-C, or when it is told to terminate.
+
+use std::time::Duration;
+
+use anyhow::Context;
+
+/// Waits until the command shall end. Signals are caught from the call on, not from the first poll.
+///
+/// # Errors
+/// When signals cannot be caught.
+pub(crate) fn end(run_for: Option<Duration>) -> anyhow::Result<impl Future<Output = ()> + Send> {
+    let signalled = signalled().context("cannot catch signals")?;
+    Ok(async move {
+        let limit = async {
+            match run_for {
+                Some(limit) => tokio::time::sleep(limit).await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            () = limit => {}
+            () = signalled => {}
+        }
+    })
+}
+
+#[cfg(unix)]
+fn signalled() -> std::io::Result<impl Future<Output = ()> + Send> {
+    use tokio::signal::unix::{SignalKind, signal};
+
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    Ok(async move {
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = interrupt.recv() => {}
+        }
+    })
+}
+
+#[cfg(not(unix))]
+fn signalled() -> std::io::Result<impl Future<Output = ()> + Send> {
+    Ok(async {
+        let _ = tokio::signal::ctrl_c().await;
+    })
+}

@@ -1,0 +1,113 @@
+//! `informer watch`: follow a kind of objects of a cluster.
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use informer::http::HttpListerWatcher;
+use informer::reflector::ListMode as Mode;
+use informer::{Client, Dynamic, FromWire, Object, ReflectorConfig, Resource, Scope};
+
+use crate::args::{Form, ListMode, WatchArgs};
+use crate::failure::Usage;
+use crate::kinds::{self, Visitor};
+use crate::output::{Line, Printer};
+use crate::run::{Ended, Plan, Run};
+use crate::{connect, signals};
+
+/// Follows what the arguments name. Exit code 0 when told to end, or with `--once` when synced.
+pub(crate) async fn run(args: &WatchArgs) -> anyhow::Result<ExitCode> {
+    connect::check(&args.selection)?;
+    let client = connect::client(&args.connection)?;
+    let mut end = Box::pin(signals::end(args.run_for)?);
+    let mut printer = Printer::new(args.output, &args.resource);
+    let found = {
+        let mut told = |message: &str| Ok(printer.print(&Line::Error { message })?);
+        let limit = if args.once { args.sync_timeout } else { Duration::MAX };
+        tokio::select! {
+            found = connect::resource(&client, &args.resource, &mut told) => Some(found?),
+            () = tokio::time::sleep(limit) => {
+                anyhow::bail!("not synced after {limit:?}: cannot find out what {:?} is", args.resource)
+            }
+            () = &mut end => None,
+        }
+    };
+    let Some(found) = found else {
+        return never_started(&mut printer);
+    };
+    let follow = Follow { args, client, resource: found.clone(), printer, end };
+    match args.form {
+        Form::Compact => follow.visit::<Dynamic>().await,
+        Form::Typed => match kinds::typed(&found, follow) {
+            Ok(run) => run.await,
+            Err(_) => Err(Usage::error(format!(
+                "--as typed knows the kinds of core, apps and batch, not {found}; use --as compact"
+            ))),
+        },
+    }
+}
+
+/// The command was told to end before it knew what to follow.
+fn never_started(printer: &mut Printer) -> anyhow::Result<ExitCode> {
+    printer.print(&Line::Final {
+        count: 0,
+        resource_version: String::new(),
+        keys: std::collections::BTreeMap::new(),
+    })?;
+    Ok(ExitCode::SUCCESS)
+}
+
+struct Follow<'a, E> {
+    args: &'a WatchArgs,
+    client: Client,
+    resource: Resource,
+    printer: Printer,
+    end: E,
+}
+
+impl<'a, E: Future<Output = ()> + Send + 'a> Visitor for Follow<'a, E> {
+    type Output = std::pin::Pin<Box<dyn Future<Output = anyhow::Result<ExitCode>> + 'a>>;
+
+    fn visit<K: FromWire + Object>(self) -> Self::Output {
+        Box::pin(self.follow::<K>())
+    }
+}
+
+impl<E: Future<Output = ()>> Follow<'_, E> {
+    async fn follow<K: FromWire + Object>(mut self) -> anyhow::Result<ExitCode> {
+        let plan = Plan {
+            name: self.resource.plural.to_string(),
+            reflector: reflector(self.args),
+            resync: self.args.resync,
+            once: self.args.once.then_some(self.args.sync_timeout),
+        };
+        let mut source = HttpListerWatcher::<K>::new(self.client, self.resource.clone());
+        if let (Scope::Namespaced, Some(namespace)) = (self.resource.scope, &self.args.selection.namespace) {
+            source = source.namespace(namespace);
+        }
+        let mut run = Run::start(source, plan)?;
+        if run.print(&mut self.printer, self.end).await? == Ended::Synced {
+            self.printer.finish();
+            return Ok(ExitCode::SUCCESS);
+        }
+        run.finish(&mut self.printer).await?;
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+fn reflector(args: &WatchArgs) -> ReflectorConfig {
+    let mut config = ReflectorConfig::default().list_mode(match args.list {
+        ListMode::Auto => Mode::Auto,
+        ListMode::List => Mode::List,
+        ListMode::Stream => Mode::Stream,
+    });
+    if let Some(size) = args.page_size {
+        config = config.page_size(size);
+    }
+    if let Some(selector) = &args.selection.label_selector {
+        config = config.label_selector(selector);
+    }
+    if let Some(selector) = &args.selection.field_selector {
+        config = config.field_selector(selector);
+    }
+    config
+}
