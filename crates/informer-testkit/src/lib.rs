@@ -1,4 +1,70 @@
 //! A Kubernetes API server in memory, over real HTTP, for tests of controllers and informers.
+//!
+//! [`ApiServer`] listens on loopback and answers lists, watches and writes of any resource as a
+//! real server does: the same resource versions and paging, the same errors, the same shapes down
+//! to the order of keys. A test holds the server in its own process, so it can write objects
+//! directly, forget history, break connections and read which requests came.
+//!
+//! ```
+//! use informer_testkit::{ApiServer, Fault, RequestMatcher, Status, Verb};
+//! use serde_json::json;
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let server = ApiServer::start().await?;
+//!
+//! // Set a state up.
+//! server.create("pods", json!({"metadata": {"namespace": "web", "name": "a"}}))?;
+//! server.merge_patch("pods", "web", "a", json!({"status": {"phase": "Running"}}))?;
+//!
+//! // Script what goes wrong: the next list is answered with 429, and the next watch breaks off
+//! // after a hundred bytes.
+//! let busy = Status::new(429, "TooManyRequests", "slow down").retry_after(1);
+//! server.fail_next(RequestMatcher::verb(Verb::List).resource("pods"), busy);
+//! server.fail_next(RequestMatcher::verb(Verb::Watch), Fault::Cut { after: 100 });
+//!
+//! // Let the client under test work against `server.url()`, then look at what it did.
+//! # let client = |_url: String| {};
+//! client(server.url());
+//! for request in server.requests() {
+//!     println!("{:?} {} {}", request.verb, request.path, request.user_agent);
+//! }
+//! server.shutdown().await;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # What it does
+//!
+//! - **Resources**: the common kinds of Kubernetes' own groups, any [`ResourceType`] that is
+//!   registered, and any `CustomResourceDefinition` that is created.
+//! - **Lists** with label and field selectors, paging over a snapshot, every rule of
+//!   `resourceVersion` and `resourceVersionMatch`, 410 for what is too old, 504 for what is too
+//!   new; whole, as metadata, or as a table.
+//! - **Watches** with bookmarks, timeouts, streaming lists (`sendInitialEvents`), a window of
+//!   history, selectors that objects enter and leave, and the end of watchers that do not read.
+//! - **Writes**: create, replace, JSON, merge and strategic merge patch, delete with finalizers
+//!   and preconditions, deletion of collections, the `/status` subresource, dry runs. Namespaces
+//!   come into being by themselves, and take their contents along.
+//! - **`kubectl`** works against it: discovery, `get`, `apply`, `delete`; see
+//!   [`ApiServer::kubeconfig`].
+//! - **Faults**: one [`Fault`] for each request that fits a [`RequestMatcher`];
+//!   [`ApiServer::end_watches`] for the streams that are open.
+//! - **A workload**: [`Workload`] fills the server with realistic pods and keeps changing them.
+//!
+//! # What it does not do
+//!
+//! There is no TLS, no protobuf (asking for nothing else is answered with 406), no compression, no
+//! YAML, no authorisation beyond one bearer token, no admission, no validation against schemas, no
+//! conversion between versions, no garbage collection by owner references, and no controller runs.
+//! Objects get few defaults: the phase of pods and namespaces. Server-side apply merges without
+//! keeping track of owners; managed fields are stored as they are sent. The core group's events
+//! and those of `events.k8s.io` are two resources here.
+//!
+//! # The model
+//!
+//! Under the HTTP layer lies [`model`]: plain data without I/O and without a clock, which can be
+//! driven directly, for instance by a simulation.
 
 mod builder;
 mod builtin;

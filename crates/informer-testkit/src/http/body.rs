@@ -1,11 +1,14 @@
 //! Response bodies: whole, made piece by piece, or fed by a watch; each may be made to fail.
 
+use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use bytes::Bytes;
 use hyper::body::{Body as HttpBody, Frame, SizeHint};
 use tokio::sync::mpsc;
+use tokio::time::{Sleep, sleep};
 
 use crate::encode::ListChunks;
 
@@ -32,6 +35,10 @@ pub(crate) enum Ending {
     Stall,
 }
 
+/// Time for what was written before a cut to leave the process; hyper drops what it still holds
+/// when a body fails.
+const FLUSH: Duration = Duration::from_millis(20);
+
 #[derive(Debug)]
 enum Source {
     Whole(Option<Bytes>),
@@ -44,28 +51,28 @@ enum Source {
 pub(crate) struct Body {
     source: Source,
     limit: Option<(u64, Ending)>,
+    flushing: Option<Pin<Box<Sleep>>>,
 }
 
 impl Body {
-    pub(crate) fn whole(bytes: impl Into<Bytes>) -> Self {
+    fn from_source(source: Source) -> Self {
         Self {
-            source: Source::Whole(Some(bytes.into())),
+            source,
             limit: None,
+            flushing: None,
         }
+    }
+
+    pub(crate) fn whole(bytes: impl Into<Bytes>) -> Self {
+        Self::from_source(Source::Whole(Some(bytes.into())))
     }
 
     pub(crate) fn list(chunks: ListChunks) -> Self {
-        Self {
-            source: Source::List(chunks),
-            limit: None,
-        }
+        Self::from_source(Source::List(chunks))
     }
 
     pub(crate) fn watch(events: mpsc::Receiver<Result<Bytes, Broken>>) -> Self {
-        Self {
-            source: Source::Watch(events),
-            limit: None,
-        }
+        Self::from_source(Source::Watch(events))
     }
 
     /// Lets only so many bytes through.
@@ -93,7 +100,10 @@ impl HttpBody for Body {
     ) -> Poll<Option<Result<Frame<Bytes>, Broken>>> {
         match self.limit {
             Some((0, Ending::Clean)) => return Poll::Ready(None),
-            Some((0, Ending::Cut)) => return Poll::Ready(Some(Err(Broken))),
+            Some((0, Ending::Cut)) => {
+                let flushing = self.flushing.get_or_insert_with(|| Box::pin(sleep(FLUSH)));
+                return flushing.as_mut().poll(context).map(|()| Some(Err(Broken)));
+            }
             // No waker: hyper drops the body when the client goes or the server ends.
             Some((0, Ending::Stall)) => return Poll::Pending,
             _ => {}

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep_until};
 
 use super::body::{Body, Broken};
@@ -47,21 +47,32 @@ pub(super) fn open(
     if wants_bookmarks {
         feed.plan_bookmark(Instant::now());
     }
-    tokio::spawn(run(feed, start.initial, start.initial_end, deadline));
+    // Before the task runs: who was told that the watch is open can end it.
+    let ends = feed.shared.end_watches.subscribe();
+    let initial = Initial {
+        objects: start.initial,
+        end: start.initial_end,
+    };
+    tokio::spawn(run(feed, initial, ends, deadline));
     Body::watch(body)
+}
+
+/// What comes before the changes.
+struct Initial {
+    objects: Vec<Arc<StoredObject>>,
+    end: Option<u64>,
 }
 
 async fn run(
     mut feed: Feed,
-    initial: Vec<Arc<StoredObject>>,
-    initial_end: Option<u64>,
+    initial: Initial,
+    mut ends: watch::Receiver<(u64, StreamEnd)>,
     deadline: Instant,
 ) {
     let shared = feed.shared.clone();
     let chunks = feed.chunks.clone();
-    let mut ends = shared.end_watches.subscribe();
     let end = tokio::select! {
-        _ = feed.run(initial, initial_end) => StreamEnd::Clean,
+        _ = feed.run(initial) => StreamEnd::Clean,
         () = sleep_until(deadline) => StreamEnd::Clean,
         () = shared.shutdown.cancelled() => StreamEnd::Clean,
         () = chunks.closed() => StreamEnd::Clean,
@@ -94,15 +105,11 @@ struct Feed {
 }
 
 impl Feed {
-    async fn run(
-        &mut self,
-        initial: Vec<Arc<StoredObject>>,
-        initial_end: Option<u64>,
-    ) -> Result<(), Stop> {
+    async fn run(&mut self, initial: Initial) -> Result<(), Stop> {
         let mut written = self.shared.written.subscribe();
-        let added = initial.into_iter().map(WatchEvent::initial);
+        let added = initial.objects.into_iter().map(WatchEvent::initial);
         self.send_events(added).await?;
-        if let Some(revision) = initial_end {
+        if let Some(revision) = initial.end {
             self.send_bookmark(revision, true).await?;
         }
         loop {
@@ -126,7 +133,7 @@ impl Feed {
     }
 
     /// Until something was written or a bookmark is due.
-    async fn wait(&self, written: &mut tokio::sync::watch::Receiver<u64>) {
+    async fn wait(&self, written: &mut watch::Receiver<u64>) {
         let bookmark = async {
             match self.next_bookmark {
                 Some(due) => sleep_until(due).await,

@@ -44,10 +44,12 @@ impl ContinueToken {
         let rv = self
             .revision
             .map_or(-1, |revision| i64::try_from(revision).unwrap_or(i64::MAX));
+        // A real server writes the slash in the one form and not in the other.
+        let slash = if self.revision.is_some() { "/" } else { "" };
         let text = Text {
             v: VERSION.to_owned(),
             rv,
-            start: format!("/{}", self.start),
+            start: format!("{slash}{}", self.start),
         };
         let json = serde_json::to_vec(&text).expect("strings and a number always serialise");
         BASE64.encode(json)
