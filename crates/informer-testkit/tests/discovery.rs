@@ -1,5 +1,7 @@
 //! Discovery, health and the documents that `kubectl` asks for.
 
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 mod common;
 
 use http::Method;

@@ -1,5 +1,7 @@
 //! Scripted misbehaviour, as a client sees it.
 
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 mod common;
 
 use std::time::{Duration, Instant};

@@ -1,5 +1,7 @@
 //! The model against a naive one: a list of complete snapshots, one a revision.
 
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -113,8 +115,9 @@ impl World {
                     .cluster
                     .create(&self.widgets, namespace, object, &options);
                 assert_eq!(created.is_ok(), !next.contains_key(&key));
+                let revision = self.cluster.revision();
                 next.entry(key)
-                    .or_insert((self.cluster.revision(), color.to_owned()));
+                    .or_insert_with(|| (revision, color.to_owned()));
             }
             Op::Paint(namespace, name, color) => {
                 let (namespace, name, color) = (NAMESPACES[namespace], NAMES[name], COLORS[color]);

@@ -4,6 +4,8 @@
 //! is sent, and the answer must be the same text, or, for objects whose nested keys a real server
 //! writes in the order of its Go types, the same JSON with the same order of the outer keys.
 
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 mod common;
 
 use std::fmt;
@@ -394,7 +396,7 @@ async fn changes_seen_by_a_watch_look_as_recorded() {
             .filter(|line| {
                 !line.contains("BOOKMARK") && !line.contains(r#"resourceVersion":"100688"#)
             })
-            .map(|line| without_deletion_mark(line))
+            .map(without_deletion_mark)
             .collect();
         let ours: Vec<&str> = answer
             .text()

@@ -1,5 +1,7 @@
 //! Watches over HTTP: what comes, when it ends, and what ends it.
 
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 mod common;
 
 use std::time::Duration;

@@ -1,5 +1,7 @@
 //! The workload: it fills, it changes, it repeats, and it stops.
 
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 mod common;
 
 use std::collections::BTreeSet;

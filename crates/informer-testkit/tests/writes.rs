@@ -1,5 +1,7 @@
 //! Creates, replaces, patches and deletes over HTTP, with the rules of a real server.
 
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 mod common;
 
 use http::Method;
