@@ -1,6 +1,7 @@
 //! Kubernetes objects from bytes: watch events, lists item by item, metadata and compact objects.
 
 mod builtin;
+mod compact;
 mod decode;
 mod error;
 mod event;
@@ -8,14 +9,17 @@ mod intern;
 pub mod json;
 mod limits;
 mod meta;
+mod metadata;
 mod options;
 mod path;
 mod resource;
 mod response;
 mod status;
 mod types;
+mod view;
 
 pub use builtin::BuiltinResource;
+pub use compact::{Compact, Dynamic};
 pub use decode::{
     DecodeOptions, FromWire, KnownFn, ListDecoder, ReadVerb, WatchDecoder, WireFormat, WireObject,
     decode_object,
@@ -26,9 +30,11 @@ pub use intern::Interner;
 pub use json::StreamEnd;
 pub use limits::Limits;
 pub use meta::ObjectMeta;
+pub use metadata::Metadata;
 pub use options::{ListOptions, ResourceVersionMatch};
 pub use path::PathError;
 #[cfg(feature = "k8s-openapi")]
 pub use resource::KnownScope;
 pub use resource::{Resource, Scope, StaticResource};
 pub use status::{Status, StatusCause, StatusDetails, StatusMeta};
+pub use view::View;

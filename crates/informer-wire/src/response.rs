@@ -64,6 +64,9 @@ fn json_status(code: u16, body: &[u8]) -> Option<Status> {
     if status.code == 0 {
         status.code = code;
     }
+    if status.status.is_empty() {
+        "Failure".clone_into(&mut status.status);
+    }
     if status.reason.is_empty() {
         reason_of(status.code).clone_into(&mut status.reason);
     }

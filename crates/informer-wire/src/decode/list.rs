@@ -99,25 +99,22 @@ impl<K: FromWire> ListDecoder<K> {
 
     fn advance(&mut self) -> Option<Result<Decoded<K>, DecodeError>> {
         const WHAT: &str = "list item";
-        // Copied, since the item borrows the splitter; both are short.
-        let api_version = self.splitter.api_version().map(str::to_owned);
-        let kind = self.splitter.kind().and_then(item_kind).map(str::to_owned);
-        let text = match self.splitter.next_item()? {
-            Ok(text) => text,
+        let item = match self.splitter.next_typed()? {
+            Ok(item) => item,
             Err(error) => return Some(Err(error)),
         };
-        let outline = match Outline::read(WHAT, text) {
+        let outline = match Outline::read(WHAT, item.text) {
             Ok(outline) => outline,
             Err(error) => return Some(Err(error)),
         };
         if !outline.is_named() {
             return Some(Err(super::single::unnamed(WHAT, &outline)));
         }
+        let kind = item.list_kind.and_then(item_kind);
         // The generic kind `List` says nothing of its items.
-        let api_version = api_version.filter(|_| kind.is_some());
         let types = Types {
-            api_version: api_version.as_deref(),
-            kind: kind.as_deref(),
+            kind,
+            api_version: item.api_version.filter(|_| kind.is_some()),
         };
         Some(Ok(self.context.decode(
             &outline,

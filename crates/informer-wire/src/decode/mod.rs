@@ -15,3 +15,5 @@ pub use object::WireObject;
 pub use options::{DecodeOptions, KnownFn};
 pub use single::decode_object;
 pub use watch::WatchDecoder;
+
+pub(crate) use object::write_member;

@@ -12,6 +12,7 @@ use crate::error::DecodeError;
 use crate::event::{Decoded, SetAside};
 use crate::json::{Outline, describe};
 use crate::meta::ObjectMeta;
+use crate::resource::Resource;
 use crate::types::{TypeCache, TypeMeta};
 
 /// One object as it came over the wire, to be read by a [`FromWire`] type.
@@ -37,6 +38,7 @@ pub(crate) struct Types<'a> {
     pub(crate) kind: Option<&'a str>,
 }
 
+const WHAT: &str = "object";
 /// More than this is not kept for the next object.
 const KEEP: usize = 256 * 1024;
 
@@ -133,7 +135,6 @@ impl WireObject<'_> {
     /// # Errors
     /// When the object is not of this type's shape.
     pub fn deserialize<T: DeserializeOwned>(self) -> Result<T, DecodeError> {
-        const WHAT: &str = "object";
         let cut = self.outline.managed_fields.clone();
         let cut = cut.filter(|_| !self.options().keep_managed_fields);
         let untyped = self.outline.api_version.is_none() || self.outline.kind.is_none();
@@ -195,25 +196,64 @@ impl WireObject<'_> {
     /// The object's type, shared with the objects before it.
     pub(crate) fn types(&mut self) -> Arc<TypeMeta> {
         let resource = self.context.options.resource.as_ref();
+        let version = resource.map(Resource::api_version);
         let api_version = self
             .outline
             .api_version
             .as_deref()
             .or(self.types.api_version);
-        let kind = self.outline.kind.as_deref().or(self.types.kind);
-        let version = resource.map(|resource| resource.api_version());
         let api_version = api_version.or(version.as_deref()).unwrap_or_default();
-        let kind = kind
-            .or(resource.map(|resource| &*resource.kind))
-            .unwrap_or_default();
+        let kind = self.outline.kind.as_deref().or(self.types.kind);
+        let kind = kind.or_else(|| Some(&*resource?.kind)).unwrap_or_default();
         self.context.types.get(api_version, kind)
     }
 
-    /// The members but `apiVersion`, `kind` and `metadata`, separated by commas.
+    /// The type that was asked for, else the object's, unless that is a form that hides its type.
+    pub(crate) fn requested_types(&mut self) -> Arc<TypeMeta> {
+        if let Some(resource) = &self.context.options.resource {
+            return self
+                .context
+                .types
+                .get(&resource.api_version(), &resource.kind);
+        }
+        let types = self.types();
+        if &*types.kind == "PartialObjectMetadata" {
+            return self.context.types.get("", "");
+        }
+        types
+    }
+
+    /// An object of the members but `apiVersion`, `kind` and `metadata`.
     pub(crate) fn rest(&mut self) -> &[u8] {
-        self.context.scratch.clear();
-        self.outline.write_rest(&mut self.context.scratch);
-        &self.context.scratch
+        let text = &mut self.context.scratch;
+        text.clear();
+        text.push(b'{');
+        self.outline.write_rest(text);
+        text.push(b'}');
+        text
+    }
+
+    /// Reads all but the metadata through serde.
+    ///
+    /// # Errors
+    /// When the object is not of this type's shape.
+    pub fn deserialize_rest<T: DeserializeOwned>(self) -> Result<T, DecodeError> {
+        let mut text = std::mem::take(&mut self.context.scratch);
+        text.clear();
+        text.push(b'{');
+        for (key, value) in [("apiVersion", self.api_version()), ("kind", self.kind())] {
+            if let Some(value) = value {
+                write_member(&mut text, key, &value);
+                text.push(b',');
+            }
+        }
+        if !self.outline.write_rest(&mut text) && text.last() == Some(&b',') {
+            text.pop();
+        }
+        text.push(b'}');
+        let object = serde_json::from_slice(&text).map_err(|error| describe(WHAT, &text, &error));
+        self.context.scratch = text;
+        object
     }
 }
 

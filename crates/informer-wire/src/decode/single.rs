@@ -18,18 +18,18 @@ pub fn decode_object<K: FromWire>(
     body: &[u8],
     options: &DecodeOptions,
 ) -> Result<K, DecodeError> {
-    let outline = match format {
-        WireFormat::Json => Outline::read(WHAT, body)?,
-    };
-    if !outline.is_named() {
-        return Err(unnamed(WHAT, &outline));
-    }
     let limit = options.limits.object_bytes;
     if body.len() > limit {
         return Err(DecodeError::TooLarge {
             what: WHAT,
             limit: limit as u64,
         });
+    }
+    let outline = match format {
+        WireFormat::Json => Outline::read(WHAT, body)?,
+    };
+    if !outline.is_named() {
+        return Err(unnamed(WHAT, &outline));
     }
     Context::new(options.clone()).read(&outline, Types::default())
 }

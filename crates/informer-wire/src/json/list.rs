@@ -92,6 +92,13 @@ pub struct ListText {
     pub metadata: Vec<u8>,
 }
 
+/// One item, and what its list has said of its type before it.
+pub(crate) struct ItemText<'a> {
+    pub(crate) text: &'a [u8],
+    pub(crate) list_kind: Option<&'a str>,
+    pub(crate) api_version: Option<&'a str>,
+}
+
 impl ListSplitter {
     /// A splitter at the beginning of a list.
     #[must_use]
@@ -117,27 +124,24 @@ impl ListSplitter {
         }
     }
 
-    /// The list's kind, if it has come by now.
-    #[must_use]
-    pub fn kind(&self) -> Option<&str> {
-        self.kind.as_deref()
-    }
-
-    /// The list's group and version, if they have come by now.
-    #[must_use]
-    pub fn api_version(&self) -> Option<&str> {
-        self.api_version.as_deref()
-    }
-
     /// The text of the next item; `None` if it has not fully arrived yet, or if there is none any more.
     ///
     /// An error is final: no item follows, and [`finish`](Self::finish) gives the same error.
     pub fn next_item(&mut self) -> Option<Result<&[u8], DecodeError>> {
+        Some(self.next_typed()?.map(|item| item.text))
+    }
+
+    /// The next item, with what is known of the list's type by now.
+    pub(crate) fn next_typed(&mut self) -> Option<Result<ItemText<'_>, DecodeError>> {
         if self.error.is_some() {
             return None;
         }
         match self.advance() {
-            Ok(Some(length)) => Some(Ok(self.buffer.take(length))),
+            Ok(Some(length)) => Some(Ok(ItemText {
+                text: self.buffer.take(length),
+                list_kind: self.kind.as_deref(),
+                api_version: self.api_version.as_deref(),
+            })),
             Ok(None) => None,
             Err(error) => {
                 self.error = Some(error.clone());

@@ -72,7 +72,7 @@ fn enter_member(cursor: &mut Cursor<'_>, offset: usize, path: &mut String) -> Op
         if offset < key.at {
             return None;
         }
-        if whole.is_err() || offset <= cursor.at() {
+        if whole.is_err() || offset < cursor.at() {
             let name = key.text().unwrap_or_default();
             path.push('.');
             path.extend(name.chars().filter(|c| !c.is_control()).take(MAX_KEY));
@@ -92,7 +92,7 @@ fn enter_element(cursor: &mut Cursor<'_>, offset: usize, path: &mut String) -> O
         if offset < value.at() {
             return None;
         }
-        if whole.is_err() || offset <= cursor.at() {
+        if whole.is_err() || offset < cursor.at() {
             write!(path, "[{index}]").ok()?;
             *cursor = value;
             return Some(());

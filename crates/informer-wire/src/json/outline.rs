@@ -183,7 +183,7 @@ impl<'a> Outline<'a> {
         let taken = self.taken[..self.seen.count_ones() as usize]
             .iter()
             .cloned()
-            .chain([end..end]);
+            .chain(std::iter::once(end..end));
         for gap in taken {
             let run = self.text[from..gap.start].trim_ascii();
             let run = run.strip_prefix(b",").unwrap_or(run);
