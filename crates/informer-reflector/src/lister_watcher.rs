@@ -65,7 +65,10 @@ impl ListRequest {
     /// A request with these parameters.
     #[must_use]
     pub const fn new(options: ListOptions) -> Self {
-        Self { options, known: None }
+        Self {
+            options,
+            known: None,
+        }
     }
 
     /// Says which copies are known already.

@@ -27,6 +27,8 @@ use crate::status::{Phase, ReflectorStatus};
 const SLOW_LIST: Duration = Duration::from_secs(10);
 /// Where no deadline is set: far away.
 const FAR: Duration = Duration::from_secs(86_400);
+/// The status of a reflector that has no quiet moment is not older than this.
+const STATUS_INTERVAL: Duration = Duration::from_secs(1);
 
 /// A reflector at work.
 pub(super) struct Driver<L: ListerWatcher, S: DeltaSink<L::Object>> {
@@ -42,6 +44,7 @@ pub(super) struct Driver<L: ListerWatcher, S: DeltaSink<L::Object>> {
     known: Arc<KnownFn>,
     status: watch::Sender<ReflectorStatus>,
     status_due: bool,
+    status_at: Instant,
     list_times: ListTimes,
 }
 
@@ -77,6 +80,7 @@ impl<L: ListerWatcher, S: DeltaSink<L::Object>> Driver<L, S> {
             io: Io::Idle,
             status,
             status_due: false,
+            status_at: tokio::time::Instant::now().into_std(),
             list_times: ListTimes::default(),
         }
     }
@@ -103,7 +107,11 @@ impl<L: ListerWatcher, S: DeltaSink<L::Object>> Driver<L, S> {
                 // Nothing else to do at the moment.
                 () = std::future::ready(()), if self.status_due => self.publish_status(),
             }
-            self.machine.handle_timeout(self.now());
+            let now = self.now();
+            self.machine.handle_timeout(now);
+            if self.status_due && now.duration_since(self.status_at) >= STATUS_INTERVAL {
+                self.publish_status();
+            }
             // A source that is always ready must not keep others from running.
             tokio::task::consume_budget().await;
         }
@@ -271,6 +279,7 @@ impl<L: ListerWatcher, S: DeltaSink<L::Object>> Driver<L, S> {
 
     fn publish_status(&mut self) {
         self.status_due = false;
+        self.status_at = self.now();
         let (machine, aside) = (&self.machine, &self.aside);
         let counts = machine.counts();
         let last_event_at = self.last_event_at;

@@ -132,7 +132,6 @@ pub enum EventKind {
 
 /// What to do with an object or event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[must_use]
 pub enum Verdict {
     /// Give it to the sink, then call [`Machine::handle_applied`](super::Machine::handle_applied).
     Apply,

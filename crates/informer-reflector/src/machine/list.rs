@@ -15,7 +15,8 @@ use crate::config::FirstList;
 const MAX_EMPTY_PAGES: u32 = 100;
 
 impl Machine {
-    /// One item of the list has come.
+    /// One item of the list has come. Says whether it belongs to the list that is coming in.
+    #[must_use]
     pub fn handle_list_item(&mut self, now: Instant) -> Verdict {
         let State::Listing(listing) = &mut self.state else {
             return Verdict::Skip;

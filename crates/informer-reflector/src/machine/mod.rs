@@ -41,6 +41,8 @@ mod list;
 mod silence;
 mod snapshot;
 mod state;
+#[cfg(test)]
+mod tests;
 mod watch;
 
 use std::collections::VecDeque;

@@ -47,13 +47,16 @@ impl Silence {
         std::mem::replace(&mut self.suspicious, true)
     }
 
-    /// The server is in order and just has nothing to say: be silent until it sends bookmarks again, and give it
-    /// more time then.
+    /// A watch that lived for this long ended without having said anything. True if that was one too many.
+    pub(super) fn ended_silent(&mut self, lived: Duration) -> bool {
+        self.bookmarks && lived >= self.floor && self.fell_silent()
+    }
+
+    /// The server is in order and just has nothing to say: give it more time from now on.
     pub(super) fn false_alarm(&mut self) {
         if let Some(limit) = self.limit() {
             self.longest = (limit * 2).min(self.cap);
         }
-        self.bookmarks = false;
         self.suspicious = false;
     }
 }
@@ -83,15 +86,13 @@ mod tests {
     }
 
     #[test]
-    fn a_false_alarm_waits_for_bookmarks_and_is_more_patient_then() {
+    fn a_false_alarm_makes_it_more_patient() {
         let mut silence = Silence::new(SECOND * 70, SECOND * 600);
         silence.frame(SECOND * 60, true);
         assert!(!silence.fell_silent());
         assert!(silence.fell_silent());
         silence.false_alarm();
-        assert_eq!(silence.limit(), None);
-        silence.frame(SECOND, true);
-        assert_eq!(silence.limit(), Some(SECOND * 168));
+        assert_eq!(silence.limit(), Some(Duration::from_millis(172_800)));
         assert!(!silence.fell_silent());
     }
 }

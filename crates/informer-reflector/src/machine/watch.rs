@@ -22,6 +22,7 @@ const MAX_EMPTY_CLOSES: u32 = 2;
 
 impl Machine {
     /// An event of the watch has come. Says what to do with it.
+    #[must_use]
     pub fn handle_event(&mut self, now: Instant, event: &EventMeta) -> Verdict {
         self.pending = None;
         let State::Watching(watching) = &mut self.state else {
@@ -97,6 +98,9 @@ impl Machine {
         let State::Watching(watching) = &mut self.state else {
             return;
         };
+        if watching.opened.is_some() {
+            return;
+        }
         watching.opened = Some(now);
         watching.last_frame = now;
         match &mut watching.initial {
@@ -243,10 +247,21 @@ impl Machine {
         self.fail(now, None, then);
     }
 
-    /// Opens the next watch at once.
+    /// A watch ended after a good life: opens the next one at once. One that should have had bookmarks and was
+    /// silent all its life may be from the future, as in [`watch_silent`](Self::watch_silent).
     fn rewatch(&mut self, now: Instant) {
         self.leave();
-        if self.resume.is_some() {
+        let silent_for = match &self.state {
+            State::Watching(Watching {
+                opened: Some(opened),
+                frames: 0,
+                ..
+            }) => now.duration_since(*opened),
+            _ => Duration::ZERO,
+        };
+        if self.silence.ended_silent(silent_for) && self.resume.is_some() {
+            self.start_probe(now);
+        } else if self.resume.is_some() {
             self.start_watch(now);
         } else {
             self.wait(now, None, Then::Sync);
@@ -384,13 +399,10 @@ impl Machine {
         let State::Watching(watching) = &self.state else {
             return;
         };
-        let never_spoke = watching.frames == 0;
-        self.attempts = self.attempts.saturating_add(1);
-        if self.silence.fell_silent() && never_spoke {
-            self.leave();
-            self.start_probe(now);
-        } else {
-            self.rewatch(now);
+        if watching.frames > 0 {
+            self.silence.fell_silent();
         }
+        self.attempts = self.attempts.saturating_add(1);
+        self.rewatch(now);
     }
 }

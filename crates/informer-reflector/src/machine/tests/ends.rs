@@ -1,0 +1,151 @@
+//! Watches that end without an error.
+
+use super::*;
+
+/// peers 14
+#[test]
+fn fifty_clean_ends_are_fifty_watches_and_one_list() {
+    let mut rig = Rig::watching(10);
+    for version in 11..61 {
+        rig.pass(2 * SECOND);
+        rig.event(EventKind::Modified, version);
+        rig.ends();
+        let (options, after) = rig.timed_watch();
+        assert_eq!((asked(&options), after), (Some(version), Duration::ZERO));
+        rig.opens();
+    }
+    let counts = rig.machine.counts();
+    assert_eq!((counts.lists, counts.watches), (1, 51));
+}
+
+/// peers 9, 14
+#[test]
+fn a_long_life_is_a_good_life_even_without_events() {
+    let mut rig = Rig::watching(10);
+    for _ in 0..50 {
+        rig.pass(30 * SECOND);
+        rig.ends();
+        let (options, after) = rig.timed_watch();
+        assert_eq!((asked(&options), after), (Some(10), Duration::ZERO));
+        rig.opens();
+    }
+    assert_eq!(rig.machine.counts().lists, 1);
+}
+
+/// RF4; peers 4
+#[test]
+fn after_two_empty_ends_the_state_is_fetched_again() {
+    // At once; after what client-go takes for a good life; after a bookmark that says nothing new.
+    for (lived, bookmark) in [(0, false), (1100, false), (100, true), (1100, true)] {
+        let mut rig = Rig::watching(10);
+        let end = |rig: &mut Rig| {
+            rig.pass(Duration::from_millis(lived));
+            if bookmark {
+                rig.bookmark(10);
+            }
+            rig.ends();
+        };
+        end(&mut rig);
+        let (options, after) = rig.timed_watch();
+        assert_eq!(asked(&options), Some(10));
+        assert!(after >= SECOND / 2, "too soon: {after:?}");
+        rig.opens();
+        end(&mut rig);
+        let (options, after) = rig.timed_list();
+        assert_eq!(asked(&options), Some(10));
+        assert!(after >= SECOND / 2, "too soon: {after:?}");
+    }
+}
+
+/// peers 4
+#[test]
+fn empty_ends_at_a_version_that_a_list_gave_again_lead_to_the_newest_state() {
+    let mut rig = Rig::watching(10);
+    let two_ends = |rig: &mut Rig| {
+        rig.ends();
+        rig.watch_opens();
+        rig.ends();
+    };
+    two_ends(&mut rig);
+    assert_eq!(asked(&rig.list()), Some(10));
+    rig.list_ends(10);
+    rig.watch_opens();
+    two_ends(&mut rig);
+    assert_eq!(rig.list().resource_version, None);
+}
+
+/// kube D1
+#[test]
+fn a_watch_that_opens_well_and_closes_at_once_is_not_a_hot_loop() {
+    let mut rig = Rig::watching(10);
+    let end = rig.now + 5 * MINUTE;
+    let mut requests = 0;
+    while rig.now < end {
+        rig.ends();
+        requests += 1;
+        match rig.request().0 {
+            Request::List(_) => {
+                rig.list_ends(10);
+                rig.watch_opens();
+            }
+            Request::Watch(_) => rig.opens(),
+            Request::StreamingList(_) => panic!("not asked for"),
+        }
+    }
+    assert!(requests <= 20, "{requests} requests");
+}
+
+#[test]
+fn a_short_life_with_events_waits_but_needs_no_list() {
+    let mut rig = Rig::watching(10);
+    for version in 11..20 {
+        rig.event(EventKind::Modified, version);
+        rig.ends();
+        let (options, after) = rig.timed_watch();
+        assert_eq!(asked(&options), Some(version));
+        assert!(after >= SECOND / 2, "too soon: {after:?}");
+        rig.opens();
+    }
+    assert_eq!(rig.machine.counts().lists, 1);
+}
+
+/// peers 27
+#[test]
+fn a_broken_connection_is_an_end_like_any_other() {
+    let mut rig = Rig::watching(10);
+    rig.pass(20 * SECOND);
+    rig.event(EventKind::Modified, 11);
+    rig.fails(FailureKind::Transport);
+    let (options, after) = rig.timed_watch();
+    assert_eq!((asked(&options), after), (Some(11), Duration::ZERO));
+}
+
+#[test]
+fn a_watch_that_overstays_its_end_is_replaced_without_a_list() {
+    let mut rig = Rig::lists();
+    rig.list();
+    rig.list_ends(10);
+    let timeout = rig.watch().timeout.unwrap();
+    rig.opens();
+    let (options, after) = rig.timed_watch();
+    assert_eq!(asked(&options), Some(10));
+    assert!(after > timeout && after <= timeout + MINUTE, "{after:?}");
+    assert!(rig.faults().is_empty());
+}
+
+/// RF2: what is replaced is closed, once.
+#[test]
+fn every_stream_is_closed_when_it_is_left() {
+    let mut rig = Rig::watching(10);
+    rig.drain();
+    rig.actions.clear();
+    rig.pass(20 * SECOND);
+    rig.ends();
+    rig.watch();
+    let closes = rig
+        .actions
+        .iter()
+        .filter(|action| **action == Action::Close)
+        .count();
+    assert_eq!(closes, 1);
+}

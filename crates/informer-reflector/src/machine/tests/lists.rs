@@ -1,0 +1,301 @@
+//! Lists: versions, pages, expiries.
+
+use super::*;
+
+fn zero() -> Option<ResourceVersion> {
+    Some(ResourceVersion::new("0"))
+}
+
+fn page(version: u64, token: &str) -> ListMeta {
+    ListMeta::at(version.into()).continue_token(token)
+}
+
+#[test]
+fn the_first_list_asks_for_the_newest_state_in_pages() {
+    let mut rig = Rig::lists();
+    let options = rig.list();
+    assert_eq!((options.resource_version, options.limit), (None, Some(500)));
+    assert_eq!(options.resource_version_match, None);
+    rig.list_ends(10);
+    let options = rig.watch();
+    assert_eq!(
+        (asked(&options), options.resource_version_match),
+        (Some(10), None)
+    );
+    assert_eq!(
+        (options.send_initial_events, options.allow_watch_bookmarks),
+        (None, true)
+    );
+    assert_eq!(rig.finished(), [ReplaceEnd::new(10.into())]);
+}
+
+/// RF7
+#[test]
+fn the_first_list_may_ask_for_any_state() {
+    let mut rig = Rig::new(any_first());
+    let options = rig.list();
+    assert_eq!(
+        (options.resource_version, options.limit),
+        (zero(), Some(500))
+    );
+    rig.list_ends(10);
+    assert_eq!(asked(&rig.watch()), Some(10));
+}
+
+/// PG1, PG3, RF15; peers 11, 12
+#[test]
+fn every_page_is_followed_with_its_token_alone() {
+    let mut rig = Rig::new(any_first());
+    rig.list();
+    rig.page_ends(&page(10, "two"));
+    let second = rig.list();
+    assert_eq!(second.continue_token.as_deref(), Some("two"));
+    assert_eq!(
+        (second.resource_version, second.resource_version_match),
+        (None, None)
+    );
+    assert_eq!(second.limit, Some(500));
+    // Later pages say another version; the list is at that of its first page.
+    rig.page_ends(&page(11, "three"));
+    assert_eq!(rig.list().continue_token.as_deref(), Some("three"));
+    rig.page_ends(&ListMeta::at(12.into()).continue_token(""));
+    assert_eq!(asked(&rig.watch()), Some(10));
+    assert_eq!(rig.finished(), [ReplaceEnd::new(10.into())]);
+}
+
+#[test]
+fn selectors_stand_on_every_request() {
+    let config = ReflectorConfig::default()
+        .label_selector("a=b")
+        .field_selector("c=d");
+    let mut rig = Rig::new(config.list_mode(ListMode::List));
+    let selects = |options: ListOptions| {
+        assert_eq!(options.label_selector.as_deref(), Some("a=b"));
+        assert_eq!(options.field_selector.as_deref(), Some("c=d"));
+    };
+    selects(rig.list());
+    rig.page_ends(&page(10, "two"));
+    selects(rig.list());
+    rig.page_ends(&ListMeta::at(10.into()));
+    selects(rig.watch());
+}
+
+/// RF16, RF18
+#[test]
+fn a_relist_asks_for_what_was_seen_without_a_limit() {
+    let mut rig = Rig::watching(10);
+    rig.event(EventKind::Modified, 12);
+    rig.fails(FailureKind::Expired);
+    let options = rig.list();
+    assert_eq!((asked(&options), options.limit), (Some(12), None));
+    assert_eq!(options.resource_version_match, None);
+}
+
+/// RF15
+#[test]
+fn relists_have_pages_if_that_is_asked_for() {
+    let config = ReflectorConfig::default()
+        .list_mode(ListMode::List)
+        .page_size(7);
+    let mut rig = Rig::new(config.page_relists(true));
+    assert_eq!(rig.list().limit, Some(7));
+    rig.list_ends(10);
+    rig.watch_opens();
+    rig.fails(FailureKind::Expired);
+    let options = rig.list();
+    assert_eq!((asked(&options), options.limit), (Some(10), Some(7)));
+}
+
+#[test]
+fn a_page_size_of_zero_means_no_pages() {
+    let config = ReflectorConfig::default()
+        .list_mode(ListMode::List)
+        .page_size(0);
+    assert_eq!(Rig::new(config).list().limit, None);
+}
+
+/// RF17
+#[test]
+fn pages_stay_where_the_server_gave_them_for_any_state() {
+    let mut rig = Rig::new(any_first());
+    rig.list();
+    rig.page_ends(&page(10, "two"));
+    rig.list();
+    rig.list_ends(10);
+    rig.watch_opens();
+    rig.fails(FailureKind::Expired);
+    let options = rig.list();
+    assert_eq!((asked(&options), options.limit), (Some(10), Some(500)));
+}
+
+/// RF19
+#[test]
+fn an_expired_list_is_asked_at_once_for_the_newest_state() {
+    let mut rig = Rig::new(any_first());
+    assert_eq!(rig.list().resource_version, zero());
+    rig.list_ends(10);
+    rig.watch_opens();
+    rig.fails(FailureKind::Other);
+    assert_eq!(asked(&rig.list()), Some(10));
+    rig.fails(FailureKind::Expired);
+    let (options, after) = rig.timed_list();
+    assert_eq!((options.resource_version, after), (None, Duration::ZERO));
+}
+
+/// RF21; peers 5
+#[test]
+fn a_version_that_is_too_large_is_left_at_once_but_only_once() {
+    let mut rig = Rig::watching(750);
+    rig.fails(FailureKind::Expired);
+    assert_eq!(asked(&rig.list()), Some(750));
+    rig.fails(FailureKind::TooLarge);
+    let (options, after) = rig.timed_list();
+    assert_eq!((options.resource_version, after), (None, Duration::ZERO));
+    for _ in 0..5 {
+        rig.fails(FailureKind::TooLarge);
+        let (options, after) = rig.timed_list();
+        assert_eq!(options.resource_version, None);
+        assert!(after >= SECOND / 2, "too soon: {after:?}");
+    }
+}
+
+/// RF20, PG2; peers 10
+#[test]
+fn an_expired_page_leads_to_one_list_without_pages() {
+    let mut rig = Rig::new(any_first());
+    assert_eq!(rig.list().resource_version, zero());
+    rig.page_ends(&page(10, "two"));
+    rig.list();
+    rig.fails(FailureKind::Expired);
+    let (options, after) = rig.timed_list();
+    assert_eq!((options.resource_version, options.limit), (zero(), None));
+    assert_eq!((options.continue_token, after), (None, Duration::ZERO));
+    // What came before is dropped.
+    let replaces: Vec<_> = rig
+        .actions
+        .iter()
+        .filter(|action| matches!(action, Action::BeginReplace | Action::AbortReplace))
+        .collect();
+    assert_eq!(
+        replaces,
+        [
+            &Action::BeginReplace,
+            &Action::AbortReplace,
+            &Action::BeginReplace
+        ]
+    );
+    rig.fails(FailureKind::Expired);
+    assert_eq!(rig.list().resource_version, None);
+    rig.list_ends(10);
+    assert_eq!(asked(&rig.watch()), Some(10));
+}
+
+#[test]
+fn pages_that_lead_nowhere_end_in_a_wait() {
+    let mut rig = Rig::lists();
+    rig.list();
+    rig.page_ends(&page(10, "same"));
+    rig.list();
+    rig.page_ends(&page(10, "same"));
+    let (options, after) = rig.timed_list();
+    assert_eq!(options.continue_token, None);
+    assert!(after >= SECOND / 2, "too soon: {after:?}");
+
+    // Ever new tokens, but never an object.
+    for page_number in 0..1000 {
+        rig.page_ends(&page(10, &page_number.to_string()));
+        let (options, after) = rig.timed_list();
+        if options.continue_token.is_none() {
+            assert!(after >= SECOND, "too soon: {after:?}");
+            return;
+        }
+    }
+    panic!("followed a thousand empty pages");
+}
+
+/// peers 11
+#[test]
+fn an_empty_page_with_a_token_is_followed() {
+    let mut rig = Rig::lists();
+    rig.list();
+    rig.page_ends(&page(10, "two"));
+    assert_eq!(rig.list().continue_token.as_deref(), Some("two"));
+    assert_eq!(rig.machine.handle_list_item(rig.now), Verdict::Collect);
+    rig.page_ends(&ListMeta::at(10.into()));
+    assert_eq!(asked(&rig.watch()), Some(10));
+}
+
+/// RF8; peers 19
+#[test]
+fn a_list_that_fails_for_five_minutes_is_tried_at_most_twenty_times() {
+    let mut rig = Rig::lists();
+    rig.list();
+    let end = rig.now + 5 * MINUTE;
+    let mut waits = Vec::new();
+    while rig.now < end {
+        rig.fails(FailureKind::Other);
+        waits.push(rig.timed_list().1);
+    }
+    assert!(waits.len() <= 20, "{} tries", waits.len());
+    assert!(waits[..4].is_sorted(), "{waits:?}");
+    assert!(waits.iter().all(|wait| *wait <= 30 * SECOND), "{waits:?}");
+    rig.list_ends(10);
+    assert_eq!(asked(&rig.watch()), Some(10));
+}
+
+/// peers 24
+#[test]
+fn a_list_without_an_answer_is_tried_again_within_a_minute() {
+    let mut rig = Rig::lists();
+    rig.list();
+    let (_, after) = rig.timed_list();
+    assert!(after < MINUTE, "{after:?}");
+    assert!(matches!(
+        rig.faults()[..],
+        [Fault::Timeout {
+            what: "answer to a list",
+            ..
+        }]
+    ));
+}
+
+/// peers 24
+#[test]
+fn a_list_that_stops_half_way_is_tried_again() {
+    let mut rig = Rig::lists();
+    rig.list();
+    rig.opens();
+    for _ in 0..10 {
+        rig.pass(50 * SECOND);
+        rig.machine.handle_timeout(rig.now);
+        assert_eq!(rig.machine.handle_list_item(rig.now), Verdict::Collect);
+    }
+    let (_, after) = rig.timed_list();
+    assert!(after < MINUTE, "{after:?}");
+    assert!(rig.finished().is_empty());
+    assert!(rig.actions.contains(&Action::AbortReplace));
+}
+
+/// peers 25
+#[test]
+fn a_page_that_breaks_off_is_not_taken() {
+    let mut rig = Rig::lists();
+    rig.list();
+    rig.opens();
+    assert_eq!(rig.machine.handle_list_item(rig.now), Verdict::Collect);
+    rig.ends();
+    let (_, after) = rig.timed_list();
+    assert!(after >= SECOND / 2, "too soon: {after:?}");
+    assert!(rig.finished().is_empty());
+}
+
+#[test]
+fn a_version_that_the_server_cannot_read_is_left() {
+    let mut rig = Rig::watching(10);
+    rig.fails(FailureKind::Expired);
+    assert_eq!(asked(&rig.list()), Some(10));
+    rig.fails(FailureKind::Unsupported);
+    let (options, after) = rig.timed_list();
+    assert_eq!(options.resource_version, None);
+    assert!(after >= SECOND / 2, "too soon: {after:?}");
+}

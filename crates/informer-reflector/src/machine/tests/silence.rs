@@ -1,0 +1,136 @@
+//! Watches that fall silent.
+
+use super::*;
+
+/// A watch that has a bookmark a minute.
+fn with_bookmarks(version: u64) -> Rig {
+    let mut rig = Rig::watching(version);
+    for _ in 0..3 {
+        rig.pass(MINUTE);
+        rig.machine.handle_timeout(rig.now);
+        rig.bookmark(version);
+    }
+    assert_eq!(rig.machine.phase(), Phase::Watching);
+    rig
+}
+
+/// peers 23
+#[test]
+fn a_silent_watch_that_had_bookmarks_is_opened_again_without_a_list() {
+    let mut rig = with_bookmarks(10);
+    let (options, after) = rig.timed_watch();
+    assert_eq!(asked(&options), Some(10));
+    assert!(after >= 70 * SECOND && after <= 75 * SECOND, "{after:?}");
+    assert!(matches!(
+        rig.faults()[..],
+        [Fault::Timeout {
+            what: "event or bookmark",
+            ..
+        }]
+    ));
+    assert_eq!(rig.machine.counts().lists, 1);
+}
+
+/// peers 23
+#[test]
+fn a_server_without_bookmarks_raises_no_alarm() {
+    let mut rig = Rig::watching(10);
+    rig.event(EventKind::Modified, 11);
+    rig.pass(280 * SECOND);
+    rig.machine.handle_timeout(rig.now);
+    assert_eq!(rig.machine.phase(), Phase::Watching);
+    rig.ends();
+    rig.watch();
+    assert!(rig.faults().is_empty());
+}
+
+#[test]
+fn longer_gaps_that_were_seen_are_allowed() {
+    let mut rig = Rig::watching(10);
+    rig.pass(200 * SECOND);
+    rig.bookmark(10);
+    let (_, after) = rig.timed_watch();
+    assert!(after > 100 * SECOND, "{after:?}");
+}
+
+/// protocol 1.3, k/k 107457: a watch from the future is accepted and stays silent.
+#[test]
+fn two_silent_watches_in_a_row_make_the_machine_look_for_a_rewind() {
+    let mut rig = with_bookmarks(1000);
+    rig.watch_opens();
+    let probe = rig.list();
+    assert_eq!((probe.resource_version, probe.limit), (None, Some(1)));
+    assert_eq!(rig.machine.counts().lists, 1, "a probe is no list");
+    rig.opens();
+    assert_eq!(rig.machine.handle_list_item(rig.now), Verdict::Skip);
+    rig.page_ends(&ListMeta::at(500.into()).continue_token("more"));
+    let options = rig.list();
+    assert_eq!((options.resource_version, options.limit), (None, Some(500)));
+    rig.list_ends(500);
+    assert_eq!(asked(&rig.watch()), Some(500));
+    assert!(rig.finished()[1].rewind);
+}
+
+#[test]
+fn where_nothing_was_rewound_the_watch_goes_on_and_alarms_are_rarer() {
+    let mut rig = with_bookmarks(1000);
+    rig.watch_opens();
+    rig.list();
+    rig.list_ends(1000);
+    let (options, after) = rig.timed_watch();
+    assert_eq!((asked(&options), after), (Some(1000), Duration::ZERO));
+    rig.opens();
+    rig.pass(2 * MINUTE);
+    rig.machine.handle_timeout(rig.now);
+    assert_eq!(rig.machine.phase(), Phase::Watching);
+    assert_eq!(rig.finished().len(), 1);
+}
+
+/// However patient it has become, a watch from the future is found out.
+#[test]
+fn two_watches_that_say_nothing_all_their_life_make_the_machine_look_for_a_rewind() {
+    let mut rig = Rig::watching(1000);
+    rig.pass(599 * SECOND);
+    rig.bookmark(1000);
+    rig.ends();
+    for _ in 0..2 {
+        rig.watch_opens();
+        rig.pass(5 * MINUTE);
+        rig.machine.handle_timeout(rig.now);
+        assert_eq!(rig.machine.phase(), Phase::Watching);
+        rig.ends();
+    }
+    assert_eq!(rig.list().limit, Some(1));
+    rig.list_ends(900);
+    assert_eq!(rig.list().resource_version, None);
+    rig.list_ends(900);
+    assert_eq!(asked(&rig.watch()), Some(900));
+    assert!(rig.finished()[1].rewind);
+}
+
+#[test]
+fn a_probe_that_fails_is_followed_by_the_watch() {
+    for silent in [false, true] {
+        let mut rig = with_bookmarks(1000);
+        rig.watch_opens();
+        rig.list();
+        if !silent {
+            rig.fails(FailureKind::Unavailable);
+        }
+        let (options, after) = rig.timed_watch();
+        assert_eq!(asked(&options), Some(1000));
+        assert!(after >= SECOND / 2, "too soon: {after:?}");
+        assert!(!rig.actions.contains(&Action::AbortReplace));
+    }
+}
+
+#[test]
+fn a_watch_that_spoke_between_is_only_opened_again() {
+    let mut rig = with_bookmarks(1000);
+    rig.watch_opens();
+    rig.event(EventKind::Modified, 1001);
+    assert_eq!(asked(&rig.watch()), Some(1001));
+    rig.opens();
+    rig.bookmark(1001);
+    assert_eq!(asked(&rig.watch()), Some(1001));
+}

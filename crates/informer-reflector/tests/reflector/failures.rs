@@ -1,0 +1,126 @@
+//! Failures of the user's own code, and who hears of failures.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use informer_reflector::{ListWatchError, Operation, Report};
+
+use crate::support::*;
+
+/// peers 25, 58; INV-REFL-9
+#[tokio::test(start_paused = true)]
+async fn a_panic_of_the_source_is_reported_and_tried_again() {
+    let mut run = Run::new(
+        lists(),
+        vec![
+            Answer::Panic,
+            Answer::List(vec![Beat::Panic]),
+            list(10, vec![object("a", 1)]),
+            Answer::Panic,
+            list(11, vec![object("a", 1)]),
+            short_watch(vec![modified("a", 12), Beat::Panic]),
+            list(13, vec![object("a", 12)]),
+            watch(vec![modified("a", 14)]),
+        ],
+    );
+    run.until_version(14).await;
+    let log = run.script.log();
+    let expected = [
+        "list@", "list@", "list@", "watch@10", "list@10", "watch@11", "list@12", "watch@13",
+    ];
+    assert_eq!(log, expected);
+    let panics = run
+        .reports()
+        .iter()
+        .filter(|report| report.contains("on purpose"))
+        .count();
+    assert_eq!(panics, 4);
+}
+
+/// SI7; INV-REFL-9
+#[tokio::test(start_paused = true)]
+async fn the_handler_hears_every_failure_also_those_inside_a_stream() {
+    let heard = Arc::new(Mutex::new(Vec::new()));
+    let log = Arc::clone(&heard);
+    let handler = move |report: &Report<'_>| {
+        if let Report::Failed {
+            during,
+            error,
+            attempts,
+            retry_in,
+        } = report
+        {
+            log.lock()
+                .unwrap()
+                .push((*during, error.chain(), *attempts, *retry_in));
+        }
+    };
+    let mut run = Run::with(
+        streams(),
+        vec![
+            refusal(429, "TooManyRequests"),
+            Answer::Fail(ListWatchError::transport("no route")),
+            Answer::Fail(ListWatchError::refused("nobody there")),
+            watch(vec![marker(10), error_event(500, "InternalError")]),
+            watch(vec![added("a", 11)]),
+        ],
+        |reflector| reflector.watch_error_handler(handler),
+    );
+    run.until_version(11).await;
+    let heard = heard.lock().unwrap();
+    let said: Vec<_> = heard
+        .iter()
+        .map(|(during, error, ..)| (*during, error.as_str()))
+        .collect();
+    assert_eq!(
+        said,
+        [
+            (
+                Operation::StreamingList,
+                "the API server refused: no (429 TooManyRequests)"
+            ),
+            (
+                Operation::StreamingList,
+                "cannot talk to the API server: no route"
+            ),
+            (
+                Operation::List,
+                "cannot talk to the API server: nobody there"
+            ),
+            (
+                Operation::Watch,
+                "the API server refused: no (500 InternalError)"
+            ),
+        ],
+    );
+    let attempts: Vec<_> = heard.iter().map(|(_, _, attempts, _)| *attempts).collect();
+    assert_eq!(attempts, [1, 2, 3, 1]);
+    assert!(
+        heard
+            .iter()
+            .all(|(_, _, _, retry_in)| *retry_in >= Duration::from_millis(500))
+    );
+}
+
+/// INV-REFL-9
+#[tokio::test(start_paused = true)]
+async fn hooks_that_panic_stop_nothing() {
+    let mut run = Run::with(
+        lists()
+            .resync_period(MINUTE)
+            .with_options_modifier(|_| panic!("the modifier panicked on purpose")),
+        vec![
+            refusal(403, "Forbidden"),
+            list(10, vec![]),
+            watch(vec![added("a", 11)]),
+        ],
+        |reflector| {
+            reflector
+                .watch_error_handler(|_: &Report<'_>| panic!("the handler panicked on purpose"))
+                .should_resync(|| panic!("the question panicked on purpose"))
+        },
+    );
+    run.until_version(11).await;
+    run.pass(MINUTE).await;
+    assert_eq!(run.mirror.log(), ["replace  at 10", "add a@11", "resync"]);
+}

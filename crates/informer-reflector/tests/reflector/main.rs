@@ -1,0 +1,10 @@
+//! The reflector at work: a scripted source on one side, a naive sink on the other, in virtual time.
+
+mod failures;
+mod lists;
+mod objects;
+mod properties;
+mod running;
+mod streaming;
+mod support;
+mod watches;

@@ -1,0 +1,547 @@
+//! A source that follows a script, and a sink that writes down what it is given.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use futures_util::stream::{self, BoxStream, StreamExt as _};
+use informer_reflector::{
+    ListEvent, ListMode, ListRequest, ListWatchError, ListerWatcher, Reflector, ReflectorConfig,
+    ReflectorStatus,
+};
+use informer_store::{
+    Deletion, DeltaSink, Known, Object, ObjectKey, Replace, ReplaceEnd, ResourceVersion,
+};
+use informer_wire::{DecodeError, Decoded, ListMeta, ListOptions, SetAside, Status, WatchEvent};
+use k8s_openapi::api::core::v1::ConfigMap;
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+/// An object `shop/NAME` of this version, in its first life.
+pub(crate) fn object(name: &str, version: u64) -> ConfigMap {
+    object_of(name, version, "1")
+}
+
+/// An object of this version and life.
+pub(crate) fn object_of(name: &str, version: u64, uid: &str) -> ConfigMap {
+    let mut object = ConfigMap::default();
+    object.metadata.name = Some(name.to_owned());
+    object.metadata.namespace = Some("shop".to_owned());
+    object.metadata.uid = Some(uid.to_owned());
+    object.metadata.resource_version = Some(version.to_string());
+    object
+}
+
+pub(crate) fn added(name: &str, version: u64) -> Beat {
+    Beat::Event(WatchEvent::Added(Decoded::Object(object(name, version))))
+}
+
+pub(crate) fn modified(name: &str, version: u64) -> Beat {
+    Beat::Event(WatchEvent::Modified(Decoded::Object(object(name, version))))
+}
+
+pub(crate) fn deleted(name: &str, version: u64) -> Beat {
+    Beat::Event(WatchEvent::Deleted(Decoded::Object(object(name, version))))
+}
+
+pub(crate) fn bookmark(version: u64) -> Beat {
+    let resource_version = version.into();
+    Beat::Event(WatchEvent::Bookmark {
+        resource_version,
+        initial_events_end: false,
+    })
+}
+
+pub(crate) fn marker(version: u64) -> Beat {
+    let resource_version = version.into();
+    Beat::Event(WatchEvent::Bookmark {
+        resource_version,
+        initial_events_end: true,
+    })
+}
+
+pub(crate) fn error_event(code: u16, reason: &str) -> Beat {
+    Beat::Event(WatchEvent::Error(Status::failure(code, reason, "no")))
+}
+
+/// An object that cannot be decoded.
+pub(crate) fn broken(name: &str, version: u64) -> Decoded<ConfigMap> {
+    let key = ObjectKey::namespaced("shop", name);
+    let known = Known::new(Some("1".into()), Some(version.into()));
+    let error = DecodeError::Malformed {
+        what: "ConfigMap",
+        reason: "bad data".to_owned(),
+    };
+    Decoded::SetAside(SetAside::new(Some(key), known, error))
+}
+
+/// What a stream does next.
+pub(crate) enum Beat {
+    Item(Decoded<ConfigMap>),
+    PageEnd(ListMeta),
+    Event(WatchEvent<ConfigMap>),
+    Fail(ListWatchError),
+    Pause(Duration),
+    /// Never yields again.
+    Hang,
+    Panic,
+}
+
+/// How the source answers one request.
+pub(crate) enum Answer {
+    /// The stream opens.
+    List(Vec<Beat>),
+    Watch(Vec<Beat>),
+    Fail(ListWatchError),
+    /// No answer, ever.
+    Hang,
+    Panic,
+}
+
+/// A whole list.
+pub(crate) fn list(version: u64, items: Vec<ConfigMap>) -> Answer {
+    page(items, ListMeta::at(version.into()))
+}
+
+pub(crate) fn page(items: Vec<ConfigMap>, meta: ListMeta) -> Answer {
+    let items = items
+        .into_iter()
+        .map(|item| Beat::Item(Decoded::Object(item)));
+    Answer::List(items.chain([Beat::PageEnd(meta)]).collect())
+}
+
+/// A watch that stays open after these.
+pub(crate) fn watch(mut beats: Vec<Beat>) -> Answer {
+    beats.push(Beat::Hang);
+    Answer::Watch(beats)
+}
+
+/// A watch that ends after these.
+pub(crate) fn short_watch(beats: Vec<Beat>) -> Answer {
+    Answer::Watch(beats)
+}
+
+pub(crate) fn refusal(code: u16, reason: &str) -> Answer {
+    Answer::Fail(Status::failure(code, reason, "no").into())
+}
+
+/// A request that the source was asked.
+#[derive(Debug, Clone)]
+pub(crate) struct Request {
+    pub(crate) watch: bool,
+    pub(crate) options: ListOptions,
+    pub(crate) known: Option<Vec<String>>,
+    pub(crate) at: Duration,
+}
+
+impl Request {
+    /// As `list@10`, `list+token`, `watch@10`, `stream@`.
+    pub(crate) fn short(&self) -> String {
+        let verb = match (self.watch, self.options.send_initial_events) {
+            (false, _) => "list",
+            (true, Some(true)) => "stream",
+            (true, _) => "watch",
+        };
+        if let Some(token) = &self.options.continue_token {
+            return format!("{verb}+{token}");
+        }
+        let version = self.options.resource_version.as_ref();
+        format!(
+            "{verb}@{}",
+            version.map(ToString::to_string).unwrap_or_default()
+        )
+    }
+}
+
+/// A source that answers as its script says, and not at all when that is at its end.
+#[derive(Clone)]
+pub(crate) struct Script(Arc<ScriptState>);
+
+struct ScriptState {
+    answers: Mutex<VecDeque<Answer>>,
+    requests: Mutex<Vec<Request>>,
+    start: Instant,
+    /// Asked in each list that may ask: which of these are known.
+    ask_known: Vec<&'static str>,
+    watch_list: bool,
+}
+
+impl Script {
+    pub(crate) fn new(answers: impl IntoIterator<Item = Answer>) -> Self {
+        Self(Arc::new(ScriptState {
+            answers: Mutex::new(answers.into_iter().collect()),
+            requests: Mutex::new(Vec::new()),
+            start: Instant::now(),
+            ask_known: vec!["a", "b", "c"],
+            watch_list: true,
+        }))
+    }
+
+    pub(crate) fn requests(&self) -> Vec<Request> {
+        self.0.requests.lock().unwrap().clone()
+    }
+
+    /// All requests in short form.
+    pub(crate) fn log(&self) -> Vec<String> {
+        self.requests().iter().map(Request::short).collect()
+    }
+
+    /// The times between each request and the next.
+    pub(crate) fn gaps(&self) -> Vec<Duration> {
+        self.requests()
+            .windows(2)
+            .map(|pair| pair[1].at - pair[0].at)
+            .collect()
+    }
+
+    fn next(&self, watch: bool, options: ListOptions, known: Option<Vec<String>>) -> Answer {
+        let at = self.0.start.elapsed();
+        self.0.requests.lock().unwrap().push(Request {
+            watch,
+            options,
+            known,
+            at,
+        });
+        self.0
+            .answers
+            .lock()
+            .unwrap()
+            .pop_front()
+            .unwrap_or(Answer::Hang)
+    }
+}
+
+/// Plays a stream.
+fn play<T: Send + 'static>(
+    beats: Vec<Beat>,
+    read: fn(Beat) -> Result<T, ListWatchError>,
+) -> BoxStream<'static, Result<T, ListWatchError>> {
+    stream::unfold(beats.into_iter(), move |mut beats| async move {
+        loop {
+            match beats.next()? {
+                Beat::Pause(time) => tokio::time::sleep(time).await,
+                Beat::Hang => std::future::pending().await,
+                Beat::Panic => panic!("a stream panicked on purpose"),
+                Beat::Fail(error) => return Some((Err(error), beats)),
+                beat => return Some((read(beat), beats)),
+            }
+        }
+    })
+    .boxed()
+}
+
+impl ListerWatcher for Script {
+    type Object = ConfigMap;
+    type List = BoxStream<'static, Result<ListEvent<ConfigMap>, ListWatchError>>;
+    type Watch = BoxStream<'static, Result<WatchEvent<ConfigMap>, ListWatchError>>;
+
+    async fn list(&self, request: ListRequest) -> Result<Self::List, ListWatchError> {
+        let known = request.known.map(|known| {
+            let key = |name: &&str| ObjectKey::namespaced("shop", name);
+            self.0
+                .ask_known
+                .iter()
+                .filter_map(|name| known(&key(name)).map(|_| name.to_string()))
+                .collect()
+        });
+        let beats = match self.next(false, request.options, known) {
+            Answer::List(beats) => beats,
+            other => refuse(other).await?,
+        };
+        Ok(play(beats, |beat| match beat {
+            Beat::Item(item) => Ok(ListEvent::Item(item)),
+            Beat::PageEnd(meta) => Ok(ListEvent::End(meta)),
+            _ => Err(ListWatchError::other("the script has an event in a list")),
+        }))
+    }
+
+    async fn watch(&self, options: ListOptions) -> Result<Self::Watch, ListWatchError> {
+        let beats = match self.next(true, options, None) {
+            Answer::Watch(beats) => beats,
+            other => refuse(other).await?,
+        };
+        Ok(play(beats, |beat| match beat {
+            Beat::Event(event) => Ok(event),
+            _ => Err(ListWatchError::other("the script has an item in a watch")),
+        }))
+    }
+
+    fn supports_watch_list(&self) -> bool {
+        self.0.watch_list
+    }
+}
+
+async fn refuse(answer: Answer) -> Result<Vec<Beat>, ListWatchError> {
+    match answer {
+        Answer::Fail(error) => Err(error),
+        Answer::Hang => std::future::pending().await,
+        Answer::Panic => panic!("a request panicked on purpose"),
+        Answer::List(_) | Answer::Watch(_) => {
+            Err(ListWatchError::other("the script has another request here"))
+        }
+    }
+}
+
+/// A sink that writes down what it is given.
+#[derive(Default)]
+pub(crate) struct Mirror(Arc<Mutex<MirrorState>>);
+
+#[derive(Default)]
+struct MirrorState {
+    objects: BTreeMap<String, Arc<ConfigMap>>,
+    log: Vec<String>,
+}
+
+impl Mirror {
+    /// What it was given, in short form.
+    pub(crate) fn log(&self) -> Vec<String> {
+        self.0.lock().unwrap().log.clone()
+    }
+
+    /// Its objects as `name@version`.
+    pub(crate) fn objects(&self) -> Vec<String> {
+        self.0
+            .lock()
+            .unwrap()
+            .objects
+            .values()
+            .map(|object| short(&**object))
+            .collect()
+    }
+
+    pub(crate) fn get(&self, name: &str) -> Option<Arc<ConfigMap>> {
+        self.0
+            .lock()
+            .unwrap()
+            .objects
+            .get(&format!("shop/{name}"))
+            .cloned()
+    }
+
+    fn write(&self, line: String, change: impl FnOnce(&mut BTreeMap<String, Arc<ConfigMap>>)) {
+        let mut state = self.0.lock().unwrap();
+        state.log.push(line);
+        change(&mut state.objects);
+    }
+}
+
+fn short(object: &ConfigMap) -> String {
+    let version = object.resource_version();
+    format!(
+        "{}@{}",
+        object.name(),
+        version.map(|rv| rv.to_string()).unwrap_or_default()
+    )
+}
+
+fn text(version: Option<&ResourceVersion>) -> String {
+    version.map(ToString::to_string).unwrap_or_default()
+}
+
+impl DeltaSink<ConfigMap> for Mirror {
+    type Replace = MirrorReplace;
+
+    fn known(&self, key: &ObjectKey) -> Option<Known> {
+        self.0
+            .lock()
+            .unwrap()
+            .objects
+            .get(key.as_str())
+            .map(|object| Known::of(&**object))
+    }
+
+    fn add(&self, key: ObjectKey, object: Arc<ConfigMap>) {
+        self.write(format!("add {}", short(&object)), |all| {
+            all.insert(key.to_string(), object);
+        });
+    }
+
+    fn update(&self, key: ObjectKey, object: Arc<ConfigMap>) {
+        self.write(format!("update {}", short(&object)), |all| {
+            all.insert(key.to_string(), object);
+        });
+    }
+
+    fn delete(&self, key: ObjectKey, deletion: Deletion<ConfigMap>) {
+        let body = if deletion.object.is_some() {
+            ""
+        } else {
+            " without its state"
+        };
+        let version = text(deletion.resource_version.as_ref());
+        self.write(format!("delete {}@{version}{body}", key.name()), |all| {
+            all.remove(key.as_str());
+        });
+    }
+
+    fn set_aside(&self, key: ObjectKey, version: Option<ResourceVersion>) {
+        self.write(
+            format!("aside {}@{}", key.name(), text(version.as_ref())),
+            |_| (),
+        );
+    }
+
+    fn bookmark(&self, version: ResourceVersion) {
+        self.write(format!("bookmark {version}"), |_| ());
+    }
+
+    fn resync(&self) {
+        self.write("resync".to_owned(), |_| ());
+    }
+
+    fn begin_replace(&self) -> MirrorReplace {
+        MirrorReplace {
+            mirror: Arc::clone(&self.0),
+            new: BTreeMap::new(),
+            aside: BTreeSet::new(),
+        }
+    }
+}
+
+/// A list on its way into a [`Mirror`].
+pub(crate) struct MirrorReplace {
+    mirror: Arc<Mutex<MirrorState>>,
+    new: BTreeMap<String, Option<Arc<ConfigMap>>>,
+    aside: BTreeSet<String>,
+}
+
+impl Replace<ConfigMap> for MirrorReplace {
+    fn insert(&mut self, key: ObjectKey, object: Arc<ConfigMap>) {
+        self.aside.remove(key.as_str());
+        self.new.insert(key.to_string(), Some(object));
+    }
+
+    fn keep(&mut self, key: ObjectKey) {
+        self.new.insert(key.to_string(), None);
+    }
+
+    fn set_aside(&mut self, key: ObjectKey) {
+        self.aside.insert(key.to_string());
+        self.new.insert(key.to_string(), None);
+    }
+
+    fn remove(&mut self, key: &ObjectKey) {
+        self.aside.remove(key.as_str());
+        self.new.remove(key.as_str());
+    }
+
+    fn finish(self, end: ReplaceEnd) {
+        let mut state = self.mirror.lock().unwrap();
+        let old = std::mem::take(&mut state.objects);
+        let kept =
+            |key: &String, object: Option<Arc<ConfigMap>>| object.or_else(|| old.get(key).cloned());
+        state.objects = self
+            .new
+            .into_iter()
+            .filter_map(|(key, object)| kept(&key, object).map(|object| (key, object)))
+            .collect();
+        let objects: Vec<_> = state
+            .objects
+            .values()
+            .map(|object| short(&**object))
+            .collect();
+        let rewind = if end.rewind { " rewind" } else { "" };
+        state.log.push(format!(
+            "replace {} at {}{rewind}",
+            objects.join(" "),
+            end.resource_version
+        ));
+    }
+}
+
+/// A reflector that runs.
+pub(crate) struct Run {
+    pub(crate) script: Script,
+    pub(crate) mirror: Arc<Mirror>,
+    pub(crate) status: watch::Receiver<ReflectorStatus>,
+    pub(crate) stop: CancellationToken,
+    pub(crate) task: JoinHandle<()>,
+    pub(crate) reports: Arc<Mutex<Vec<String>>>,
+}
+
+/// One that lists.
+pub(crate) fn lists() -> ReflectorConfig {
+    ReflectorConfig::default().list_mode(ListMode::List).seed(5)
+}
+
+pub(crate) fn streams() -> ReflectorConfig {
+    ReflectorConfig::default().seed(5)
+}
+
+impl Run {
+    /// Runs a reflector over this script.
+    pub(crate) fn new(config: ReflectorConfig, answers: Vec<Answer>) -> Self {
+        Self::with(config, answers, |reflector| reflector)
+    }
+
+    pub(crate) fn with(
+        config: ReflectorConfig,
+        answers: Vec<Answer>,
+        change: impl FnOnce(Reflector<Script, Mirror>) -> Reflector<Script, Mirror>,
+    ) -> Self {
+        let (script, mirror) = (Script::new(answers), Arc::new(Mirror::default()));
+        let reports = Arc::new(Mutex::new(Vec::new()));
+        let heard = Arc::clone(&reports);
+        let handler = move |report: &informer_reflector::Report<'_>| {
+            heard.lock().unwrap().push(report.to_string());
+        };
+        let reflector = Reflector::new(script.clone(), Arc::clone(&mirror))
+            .config(config)
+            .watch_error_handler(handler);
+        let reflector = change(reflector);
+        let (status, stop) = (reflector.status(), CancellationToken::new());
+        let task = tokio::spawn(reflector.run(stop.clone()));
+        Self {
+            script,
+            mirror,
+            status,
+            stop,
+            task,
+            reports,
+        }
+    }
+
+    /// Lets virtual time pass.
+    pub(crate) async fn pass(&self, time: Duration) {
+        tokio::time::sleep(time).await;
+    }
+
+    /// Waits until the status is as asked; virtual time passes, but not more than an hour of it.
+    pub(crate) async fn until(
+        &mut self,
+        ask: impl FnMut(&ReflectorStatus) -> bool,
+    ) -> ReflectorStatus {
+        let waited = within(Duration::from_secs(3600), self.status.wait_for(ask)).await;
+        waited.expect("the reflector runs").clone()
+    }
+
+    /// Waits until everything up to this version has arrived.
+    pub(crate) async fn until_version(&mut self, version: u64) -> ReflectorStatus {
+        let version = Some(ResourceVersion::from(version));
+        self.until(|status| status.resource_version == version)
+            .await
+    }
+
+    pub(crate) fn reports(&self) -> Vec<String> {
+        self.reports.lock().unwrap().clone()
+    }
+
+    pub(crate) fn now(&self) -> ReflectorStatus {
+        self.status.borrow().clone()
+    }
+}
+
+/// Fails if this takes longer, in virtual time.
+pub(crate) async fn within<F: Future>(limit: Duration, future: F) -> F::Output {
+    let future: Pin<Box<F>> = Box::pin(future);
+    tokio::time::timeout(limit, future)
+        .await
+        .expect("it takes too long")
+}
+
+pub(crate) const SECOND: Duration = Duration::from_secs(1);
+pub(crate) const MINUTE: Duration = Duration::from_secs(60);

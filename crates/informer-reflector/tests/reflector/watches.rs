@@ -1,0 +1,301 @@
+//! Watches: resuming, expiries, waiting, silence.
+
+use std::time::Duration;
+
+use informer_reflector::{BackoffConfig, ListWatchError, Phase};
+use informer_wire::Status;
+
+use crate::support::*;
+
+/// WL10; peers 14, 27, 37; INV-REFL-3
+#[tokio::test(start_paused = true)]
+async fn a_watch_that_ends_is_resumed_where_it_was() {
+    let mut run = Run::new(
+        lists(),
+        vec![
+            list(10, vec![object("a", 1)]),
+            short_watch(vec![modified("a", 11), Beat::Pause(5 * SECOND)]),
+            short_watch(vec![
+                bookmark(15),
+                Beat::Pause(5 * SECOND),
+                Beat::Fail(ListWatchError::transport("goaway")),
+            ]),
+            watch(vec![modified("a", 16)]),
+        ],
+    );
+    run.until_version(16).await;
+    assert_eq!(
+        run.script.log(),
+        ["list@", "watch@10", "watch@11", "watch@15"]
+    );
+    assert_eq!(run.script.gaps()[1..], [5 * SECOND, 5 * SECOND]);
+    assert_eq!(run.now().lists, 1);
+}
+
+/// peers 2, 3; WL11; INV-REFL-4
+#[tokio::test(start_paused = true)]
+async fn each_form_of_too_old_leads_to_one_list_that_is_not_older() {
+    for too_old in [
+        refusal(410, "Gone"),
+        refusal(410, "Expired"),
+        refusal(410, ""),
+        short_watch(vec![error_event(410, "Expired")]),
+        short_watch(vec![error_event(410, "Gone")]),
+        short_watch(vec![error_event(0, "Expired")]),
+        short_watch(vec![bookmark(10), error_event(410, "Expired")]),
+    ] {
+        let mut run = Run::new(
+            lists(),
+            vec![
+                list(10, vec![object("a", 1), object("b", 2)]),
+                too_old,
+                list(20, vec![object("b", 18)]),
+                watch(vec![]),
+            ],
+        );
+        run.until_version(20).await;
+        assert_eq!(
+            run.script.log(),
+            ["list@", "watch@10", "list@10", "watch@20"]
+        );
+        assert_eq!(run.mirror.objects(), ["b@18"]);
+    }
+}
+
+/// peers 1; INV-REFL-4
+#[tokio::test(start_paused = true)]
+async fn a_version_that_lists_but_never_watches_is_left_in_the_second_round() {
+    let mut run = Run::new(
+        lists(),
+        vec![
+            list(10, vec![object("a", 1)]),
+            refusal(410, "Expired"),
+            list(10, vec![object("a", 1)]),
+            refusal(410, "Expired"),
+            list(90, vec![object("a", 80)]),
+            watch(vec![modified("a", 91)]),
+        ],
+    );
+    run.until_version(91).await;
+    let expected = [
+        "list@", "watch@10", "list@10", "watch@10", "list@", "watch@90",
+    ];
+    assert_eq!(run.script.log(), expected);
+}
+
+/// RF9, RF12; peers 16, 18; INV-REFL-5
+#[tokio::test(start_paused = true)]
+async fn waits_grow_to_half_a_minute_and_no_list_is_asked_for() {
+    let mut answers = vec![list(10, vec![])];
+    answers.extend((0..12).map(|_| Answer::Fail(ListWatchError::refused("nobody there"))));
+    answers.push(watch(vec![added("a", 11)]));
+    let mut run = Run::new(lists(), answers);
+    run.until_version(11).await;
+    let gaps = run.script.gaps();
+    assert!(gaps[1..6].is_sorted(), "{gaps:?}");
+    assert!(gaps[1] >= SECOND / 2 && gaps[1] < 2 * SECOND, "{gaps:?}");
+    assert!(
+        gaps[7..]
+            .iter()
+            .all(|gap| *gap > 20 * SECOND && *gap <= 30 * SECOND),
+        "{gaps:?}"
+    );
+    assert_eq!(
+        run.script
+            .log()
+            .iter()
+            .filter(|line| line.starts_with("list"))
+            .count(),
+        1
+    );
+    assert_eq!(run.reports().len(), 12);
+}
+
+/// RF11; peers 16; INV-REFL-5
+#[tokio::test(start_paused = true)]
+async fn what_the_server_asks_for_is_waited_for() {
+    let busy = |seconds| {
+        let status = Box::new(Status::failure(429, "TooManyRequests", "later"));
+        Answer::Fail(ListWatchError::Status {
+            status,
+            retry_after: Some(seconds),
+        })
+    };
+    let mut run = Run::new(
+        lists(),
+        vec![
+            list(10, vec![]),
+            busy(3 * SECOND),
+            busy(100 * SECOND),
+            busy(10_000 * SECOND),
+            watch(vec![added("a", 11)]),
+        ],
+    );
+    run.until_version(11).await;
+    assert_eq!(
+        run.script.log(),
+        ["list@", "watch@10", "watch@10", "watch@10", "watch@10"]
+    );
+    let gaps = run.script.gaps();
+    assert!(gaps[1] >= 3 * SECOND && gaps[1] < 4 * SECOND, "{gaps:?}");
+    assert!(
+        gaps[2] >= 100 * SECOND && gaps[2] <= 120 * SECOND,
+        "{gaps:?}"
+    );
+    assert_eq!(gaps[3], 300 * SECOND);
+}
+
+/// RF10
+#[tokio::test(start_paused = true)]
+async fn a_backoff_of_the_users_own_is_exact_without_jitter() {
+    let backoff = BackoffConfig::default()
+        .initial(SECOND)
+        .factor(3.0)
+        .max(10 * SECOND)
+        .jitter(false);
+    let mut answers: Vec<_> = (0..4).map(|_| refusal(403, "Forbidden")).collect();
+    answers.extend([list(10, vec![]), watch(vec![])]);
+    let mut run = Run::new(lists().backoff(backoff), answers);
+    run.until_version(10).await;
+    let exact = [SECOND, 3 * SECOND, 9 * SECOND, 10 * SECOND];
+    for (gap, exact) in run.script.gaps().iter().zip(exact) {
+        // Timers are as exact as the runtime's clock: a millisecond.
+        assert!(
+            *gap >= exact && *gap <= exact + Duration::from_millis(2),
+            "{gap:?} for {exact:?}"
+        );
+    }
+}
+
+/// peers 4; kube D1; INV-REFL-5
+#[tokio::test(start_paused = true)]
+async fn watches_that_close_at_once_wait_and_then_list() {
+    let mut run = Run::new(
+        lists(),
+        vec![
+            list(10, vec![]),
+            short_watch(vec![]),
+            short_watch(vec![Beat::Pause(Duration::from_millis(1100))]),
+            list(50, vec![object("a", 50)]),
+            watch(vec![]),
+        ],
+    );
+    run.until_version(50).await;
+    assert_eq!(
+        run.script.log(),
+        ["list@", "watch@10", "watch@10", "list@10", "watch@50"]
+    );
+    assert!(run.script.gaps()[1] >= SECOND / 2);
+}
+
+/// RF13, RF26; peers 17; INV-REFL-4
+#[tokio::test(start_paused = true)]
+async fn internal_errors_are_met_by_watches_and_in_the_end_by_a_list() {
+    let internal = || short_watch(vec![error_event(500, "InternalError")]);
+    let mut run = Run::new(
+        lists(),
+        vec![
+            list(10, vec![object("corrupt", 1), object("good", 2)]),
+            internal(),
+            internal(),
+            internal(),
+            internal(),
+            list(12, vec![object("good", 2)]),
+            watch(vec![]),
+        ],
+    );
+    run.until_version(12).await;
+    let mut expected = vec!["list@"];
+    expected.extend(["watch@10"; 4]);
+    expected.extend(["list@10", "watch@12"]);
+    assert_eq!(run.script.log(), expected);
+    assert_eq!(run.mirror.objects(), ["good@2"]);
+}
+
+/// peers 23; INV-REFL-7
+#[tokio::test(start_paused = true)]
+async fn a_watch_that_had_bookmarks_and_falls_silent_is_opened_again() {
+    let minute = || [Beat::Pause(MINUTE), bookmark(10)];
+    let mut run = Run::new(
+        lists(),
+        vec![
+            list(10, vec![object("a", 1)]),
+            watch(minute().into_iter().chain(minute()).collect()),
+            watch(vec![modified("a", 11)]),
+        ],
+    );
+    run.until_version(11).await;
+    assert_eq!(run.script.log(), ["list@", "watch@10", "watch@10"]);
+    let silent = run.script.gaps()[1] - 2 * MINUTE;
+    assert!(silent >= 70 * SECOND && silent < 80 * SECOND, "{silent:?}");
+    let report = "watch failed: the API server gave no event or bookmark within";
+    assert!(run.reports()[0].starts_with(report), "{:?}", run.reports());
+}
+
+/// peers 24; INV-REFL-7
+#[tokio::test(start_paused = true)]
+async fn a_watch_without_an_answer_is_asked_for_again_within_a_minute() {
+    let mut run = Run::new(
+        lists(),
+        vec![list(10, vec![]), Answer::Hang, watch(vec![added("a", 11)])],
+    );
+    run.until_version(11).await;
+    assert_eq!(run.script.log(), ["list@", "watch@10", "watch@10"]);
+    assert!(run.script.gaps()[1] < MINUTE);
+}
+
+/// A stream that says nothing and never ends is left when its time is over.
+#[tokio::test(start_paused = true)]
+async fn a_watch_without_bookmarks_is_replaced_after_its_end() {
+    let mut run = Run::new(
+        lists(),
+        vec![list(10, vec![]), watch(vec![]), watch(vec![added("a", 11)])],
+    );
+    run.until_version(11).await;
+    let timeout = run.script.requests()[1].options.timeout.unwrap();
+    let gap = run.script.gaps()[1];
+    assert!(
+        gap > timeout && gap <= timeout + MINUTE,
+        "{gap:?} for {timeout:?}"
+    );
+    assert!(run.reports().is_empty());
+}
+
+/// INV-REFL-3
+#[tokio::test(start_paused = true)]
+async fn unknown_events_and_errors_move_no_version() {
+    let unknown = || Beat::Event(informer_wire::WatchEvent::Unknown("SHINY".to_owned()));
+    let mut run = Run::new(
+        lists(),
+        vec![
+            list(10, vec![]),
+            short_watch(vec![
+                added("a", 11),
+                unknown(),
+                error_event(429, "TooManyRequests"),
+            ]),
+            watch(vec![added("b", 12)]),
+        ],
+    );
+    run.until_version(12).await;
+    assert_eq!(run.script.log(), ["list@", "watch@10", "watch@11"]);
+}
+
+/// protocol 1.14, step 6
+#[tokio::test(start_paused = true)]
+async fn a_list_without_a_version_is_followed_by_a_watch_without_one() {
+    let mut run = Run::new(
+        lists(),
+        vec![
+            page(vec![object("a", 9)], informer_wire::ListMeta::default()),
+            watch(vec![added("a", 9), added("b", 3), modified("b", 12)]),
+        ],
+    );
+    let status = run.until_version(12).await;
+    assert_eq!(status.phase, Phase::Watching);
+    assert_eq!(run.script.log(), ["list@", "watch@"]);
+    assert_eq!(
+        run.mirror.log(),
+        ["replace a@9 at ", "add a@9", "add b@3", "update b@12"]
+    );
+}
