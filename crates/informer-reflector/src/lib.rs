@@ -1,4 +1,46 @@
 //! List and watch Kubernetes objects into a store or queue, whatever the server does.
+//!
+//! A [`Reflector`] keeps a sink equal to one collection of an API server. The sink is an
+//! [`informer_store::Store`], a delta FIFO, or anything else that is a
+//! [`DeltaSink`](informer_store::DeltaSink). The objects come from a [`ListerWatcher`]: two async closures
+//! ([`ListWatch`]), the HTTP client of the feature `http`, or a script in a test.
+//!
+//! # Example
+#![doc = include_str!("../docs/reflector-example.md")]
+//!
+//! # What it takes care of
+//! - Lists come page by page or as a streaming list, item by item, and reach the sink as one. Where a server cannot
+//!   stream, the reflector lists, and remembers that.
+//! - A watch that ends is resumed where it was. Only a version that is too old, or trouble that does not go away,
+//!   leads to another list, and that list is not older than what was seen.
+//! - Every wait has an end: for an answer, for progress, for the end of a first state, and for the next bookmark of a
+//!   watch that used to have them.
+//! - After failures it waits, ever longer up to half a minute, at random, or for as long as the server asks. Only
+//!   lasting health makes the waits short again.
+//! - An object that cannot be decoded is set aside, and the rest flows on.
+//! - A server that went back in time, as after a restored backup, is recognised; nothing else moves an object back.
+//! - Panics of the source and of hooks are caught, reported and survived.
+//!
+//! What goes wrong is told to a [`WatchErrorHandler`], logged by `tracing` within the span `reflector`, and kept in
+//! the [`ReflectorStatus`].
+//!
+//! The decisions are made by a state machine without I/O, [`machine::Machine`].
+//!
+//! # The resource `events`
+//! API servers keep no history of `events` in memory: there are no bookmarks, so silence raises no alarm there, and a
+//! version that is too old may show as a watch that closes at once. Two such ends in a row lead to a list. Many
+//! deletions of events share one resource version; if a connection breaks among them, the server does not repeat the
+//! rest, and those objects stay until the next list.
+//!
+//! # Features
+//! | feature | gives |
+//! |---|---|
+//! | `http` | a client that lists and watches over HTTP |
+//! | `k8s-openapi` | objects and resources of the `k8s-openapi` crate |
+//!
+//! # Which crate do I want?
+//! For handlers that are told of changes use `informer-shared`, or `informer` for everything at once. For a store
+//! that is filled by hand `informer-store` is enough.
 
 mod boxed;
 mod config;
@@ -23,3 +65,8 @@ pub use machine::BackoffConfig;
 pub use report::{Operation, Report, WatchErrorHandler};
 pub use source::ListerWatcherSource;
 pub use status::{Phase, ReflectorStatus};
+
+/// The example of the README, compiled and run.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

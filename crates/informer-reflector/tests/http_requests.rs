@@ -145,7 +145,7 @@ async fn a_slow_reader_is_not_taken_for_silence() {
     let run = async {
         let mut list = lister.list(request()).await.unwrap();
         assert!(matches!(list.next().await, Some(Ok(ListEvent::Item(_)))));
-        tokio::time::sleep(3 * SHORT).await;
+        tokio::time::sleep(limit + limit / 2).await;
         for _ in 1..50 {
             assert!(matches!(list.next().await, Some(Ok(ListEvent::Item(_)))));
         }

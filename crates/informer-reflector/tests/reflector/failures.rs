@@ -1,9 +1,10 @@
 //! Failures of the user's own code, and who hears of failures.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use informer_reflector::{ListWatchError, Operation, Report};
+use parking_lot::Mutex;
 
 use crate::support::*;
 
@@ -51,7 +52,6 @@ async fn the_handler_hears_every_failure_also_those_inside_a_stream() {
         } = report
         {
             log.lock()
-                .unwrap()
                 .push((*during, error.chain(), *attempts, *retry_in));
         }
     };
@@ -67,7 +67,7 @@ async fn the_handler_hears_every_failure_also_those_inside_a_stream() {
         |reflector| reflector.watch_error_handler(handler),
     );
     run.until_version(11).await;
-    let heard = heard.lock().unwrap();
+    let heard = heard.lock();
     let said: Vec<_> = heard
         .iter()
         .map(|(during, error, ..)| (*during, error.as_str()))

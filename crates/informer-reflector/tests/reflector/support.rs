@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::stream::{self, BoxStream, StreamExt as _};
@@ -16,6 +16,7 @@ use informer_store::{
 };
 use informer_wire::{DecodeError, Decoded, ListMeta, ListOptions, SetAside, Status, WatchEvent};
 use k8s_openapi::api::core::v1::ConfigMap;
+use parking_lot::Mutex;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
@@ -182,7 +183,7 @@ impl Script {
     }
 
     pub(crate) fn requests(&self) -> Vec<Request> {
-        self.0.requests.lock().unwrap().clone()
+        self.0.requests.lock().clone()
     }
 
     /// All requests in short form.
@@ -200,18 +201,13 @@ impl Script {
 
     fn next(&self, watch: bool, options: ListOptions, known: Option<Vec<String>>) -> Answer {
         let at = self.0.start.elapsed();
-        self.0.requests.lock().unwrap().push(Request {
+        self.0.requests.lock().push(Request {
             watch,
             options,
             known,
             at,
         });
-        self.0
-            .answers
-            .lock()
-            .unwrap()
-            .pop_front()
-            .unwrap_or(Answer::Hang)
+        self.0.answers.lock().pop_front().unwrap_or(Answer::Hang)
     }
 }
 
@@ -299,31 +295,25 @@ struct MirrorState {
 impl Mirror {
     /// What it was given, in short form.
     pub(crate) fn log(&self) -> Vec<String> {
-        self.0.lock().unwrap().log.clone()
+        self.0.lock().log.clone()
     }
 
     /// Its objects as `name@version`.
     pub(crate) fn objects(&self) -> Vec<String> {
         self.0
             .lock()
-            .unwrap()
             .objects
             .values()
-            .map(|object| short(&**object))
+            .map(|object| short(object))
             .collect()
     }
 
     pub(crate) fn get(&self, name: &str) -> Option<Arc<ConfigMap>> {
-        self.0
-            .lock()
-            .unwrap()
-            .objects
-            .get(&format!("shop/{name}"))
-            .cloned()
+        self.0.lock().objects.get(&format!("shop/{name}")).cloned()
     }
 
     fn write(&self, line: String, change: impl FnOnce(&mut BTreeMap<String, Arc<ConfigMap>>)) {
-        let mut state = self.0.lock().unwrap();
+        let mut state = self.0.lock();
         state.log.push(line);
         change(&mut state.objects);
     }
@@ -348,7 +338,6 @@ impl DeltaSink<ConfigMap> for Mirror {
     fn known(&self, key: &ObjectKey) -> Option<Known> {
         self.0
             .lock()
-            .unwrap()
             .objects
             .get(key.as_str())
             .map(|object| Known::of(&**object))
@@ -430,7 +419,7 @@ impl Replace<ConfigMap> for MirrorReplace {
     }
 
     fn finish(self, end: ReplaceEnd) {
-        let mut state = self.mirror.lock().unwrap();
+        let mut state = self.mirror.lock();
         let old = std::mem::take(&mut state.objects);
         let kept =
             |key: &String, object: Option<Arc<ConfigMap>>| object.or_else(|| old.get(key).cloned());
@@ -439,11 +428,7 @@ impl Replace<ConfigMap> for MirrorReplace {
             .into_iter()
             .filter_map(|(key, object)| kept(&key, object).map(|object| (key, object)))
             .collect();
-        let objects: Vec<_> = state
-            .objects
-            .values()
-            .map(|object| short(&**object))
-            .collect();
+        let objects: Vec<_> = state.objects.values().map(|object| short(object)).collect();
         let rewind = if end.rewind { " rewind" } else { "" };
         state.log.push(format!(
             "replace {} at {}{rewind}",
@@ -487,7 +472,7 @@ impl Run {
         let reports = Arc::new(Mutex::new(Vec::new()));
         let heard = Arc::clone(&reports);
         let handler = move |report: &informer_reflector::Report<'_>| {
-            heard.lock().unwrap().push(report.to_string());
+            heard.lock().push(report.to_string());
         };
         let reflector = Reflector::new(script.clone(), Arc::clone(&mirror))
             .config(config)
@@ -527,7 +512,7 @@ impl Run {
     }
 
     pub(crate) fn reports(&self) -> Vec<String> {
-        self.reports.lock().unwrap().clone()
+        self.reports.lock().clone()
     }
 
     pub(crate) fn now(&self) -> ReflectorStatus {

@@ -88,7 +88,7 @@ impl Rig {
             if let Some(request) = request {
                 return (request, self.now - start);
             }
-            self.to_deadline();
+            self.reach_deadline();
         }
         panic!("no request comes");
     }
@@ -127,7 +127,7 @@ impl Rig {
     }
 
     /// Lets the time pass to the deadline.
-    pub(super) fn to_deadline(&mut self) -> Duration {
+    pub(super) fn reach_deadline(&mut self) -> Duration {
         let deadline = self.machine.deadline().expect("a deadline");
         let passed = deadline.saturating_duration_since(self.now);
         self.now = self.now.max(deadline);

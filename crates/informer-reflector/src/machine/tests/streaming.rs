@@ -191,7 +191,7 @@ fn three_streams_without_an_end_marker_are_enough() {
                 rig.ends()
             }
             assert!(rig.drain().contains(&Action::AbortReplace));
-            waits.push(rig.to_deadline());
+            waits.push(rig.reach_deadline());
         }
         assert!(waits.is_sorted() && waits[0] >= SECOND / 2, "{waits:?}");
         rig.streaming_list();
