@@ -10,7 +10,8 @@ use tokio::net::TcpListener;
 
 use crate::model::{Cluster, ClusterOptions};
 use crate::resource::ResourceType;
-use crate::server::{ApiServer, Shared};
+use crate::server::ApiServer;
+use crate::shared::Shared;
 
 /// How a running server behaves.
 #[derive(Clone)]

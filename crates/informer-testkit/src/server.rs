@@ -1,29 +1,23 @@
-//! The server: what its parts share, and its life from `start` to `shutdown`.
+//! The server as a test holds it: its life from `start` to `shutdown`, and what can be done to it.
 
 use std::fmt;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Duration;
 
-use hyper::server::conn::http1;
-use hyper::service::service_fn;
-use hyper_util::rt::{TokioIo, TokioTimer};
 use jiff::Timestamp;
-use parking_lot::Mutex;
 use serde_json::Value;
-use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::watch;
-use tokio::task::{JoinHandle, JoinSet};
-use tokio_util::sync::CancellationToken;
+use tokio::net::TcpListener;
+use tokio::task::JoinHandle;
 
-use crate::builder::{ApiServerBuilder, Settings};
-use crate::fault::{Fault, FaultQueue, FaultRule, RequestMatcher};
-use crate::http;
-use crate::model::{Cluster, DeleteOptions, ListOptions, Page, WriteOptions};
+use crate::builder::ApiServerBuilder;
+use crate::fault::{Fault, FaultRule, RequestMatcher};
+use crate::listener::accept;
+use crate::model::{Cluster, ClusterOptions, DeleteOptions, ListOptions, Page, WriteOptions};
 use crate::patch::Patch;
-use crate::request::{RequestLog, RequestRecord};
+use crate::request::RequestRecord;
 use crate::resource::ResourceType;
+use crate::shared::Shared;
 use crate::status::Status;
 
 /// How an open watch stream is ended.
@@ -37,73 +31,6 @@ pub enum StreamEnd {
     Error(Status),
     /// The connection breaks.
     Cut,
-}
-
-/// What every connection works on.
-///
-/// # Lock order
-/// Each lock is held for a moment and never together with another one.
-pub(crate) struct Shared {
-    pub(crate) cluster: Mutex<Cluster>,
-    pub(crate) settings: Settings,
-    /// The revision of the last write.
-    pub(crate) written: watch::Sender<u64>,
-    /// How often all watches were ended, and how the last time.
-    pub(crate) end_watches: watch::Sender<(u64, StreamEnd)>,
-    pub(crate) shutdown: CancellationToken,
-    faults: Mutex<FaultQueue>,
-    requests: Mutex<RequestLog>,
-}
-
-impl Shared {
-    pub(crate) fn new(cluster: Cluster, settings: Settings) -> Self {
-        Self {
-            written: watch::Sender::new(cluster.revision()),
-            cluster: Mutex::new(cluster),
-            settings,
-            end_watches: watch::Sender::default(),
-            shutdown: CancellationToken::new(),
-            faults: Mutex::default(),
-            requests: Mutex::default(),
-        }
-    }
-
-    /// Changes the cluster and wakes the watches.
-    pub(crate) fn write<R>(&self, change: impl FnOnce(&mut Cluster) -> R) -> R {
-        let mut cluster = self.cluster.lock();
-        let result = change(&mut cluster);
-        let revision = cluster.revision();
-        drop(cluster);
-        self.written.send_if_modified(|known| {
-            let newer = revision > *known;
-            *known = revision.max(*known);
-            newer
-        });
-        result
-    }
-
-    pub(crate) fn log(&self, record: &RequestRecord) {
-        self.requests.lock().push(record.clone());
-    }
-
-    pub(crate) fn take_fault(&self, record: &RequestRecord) -> Option<Fault> {
-        self.faults.lock().take(record)
-    }
-
-    pub(crate) fn authorizes(&self, authorization: &str) -> bool {
-        let Some(token) = &self.settings.token else {
-            return true;
-        };
-        let given = authorization
-            .split_once(' ')
-            .filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));
-        given.is_some_and(|(_, given)| given.trim() == token)
-    }
-
-    /// As a real server: random between 30 and 60 minutes.
-    pub(crate) fn default_watch_timeout(&self) -> Duration {
-        Duration::from_secs(fastrand::u64(1800..3600))
-    }
 }
 
 /// A Kubernetes API server in memory, listening on loopback.
@@ -420,10 +347,7 @@ impl ApiServer {
             // It fails only if its runtime is going down.
             let _ = task.await;
         }
-        let empty = Cluster::new(
-            &crate::model::ClusterOptions::default(),
-            Timestamp::UNIX_EPOCH,
-        );
+        let empty = Cluster::new(&ClusterOptions::default(), Timestamp::UNIX_EPOCH);
         std::mem::replace(&mut *self.shared.cluster.lock(), empty)
     }
 }
@@ -445,48 +369,4 @@ fn namespace_of(resource: &ResourceType, object: &Value) -> String {
         .as_str()
         .unwrap_or("default")
         .to_owned()
-}
-
-/// How long answers under way may take after the server was told to stop.
-const DRAIN: Duration = Duration::from_secs(1);
-
-/// Accepts connections until the server stops. Owns them: they end with this task.
-async fn accept(listener: TcpListener, shared: Arc<Shared>) {
-    let mut connections = JoinSet::new();
-    loop {
-        let accepted = tokio::select! {
-            () = shared.shutdown.cancelled() => break,
-            Some(_) = connections.join_next() => continue,
-            accepted = listener.accept() => accepted,
-        };
-        match accepted {
-            Ok((stream, _)) => {
-                connections.spawn(connection(stream, shared.clone()));
-            }
-            // Too many open files, or the like: it may pass.
-            Err(_) => tokio::time::sleep(Duration::from_millis(10)).await,
-        }
-    }
-    drop(listener);
-    let drained = async { while connections.join_next().await.is_some() {} };
-    let _ = tokio::time::timeout(DRAIN, drained).await;
-    connections.shutdown().await;
-}
-
-async fn connection(stream: TcpStream, shared: Arc<Shared>) {
-    // Events are small and wanted at once.
-    let _ = stream.set_nodelay(true);
-    let service = service_fn(|request| http::serve(shared.clone(), request));
-    let connection = http1::Builder::new()
-        .timer(TokioTimer::new())
-        // As Go writes them.
-        .title_case_headers(true)
-        .serve_connection(TokioIo::new(stream), service);
-    tokio::pin!(connection);
-    tokio::select! {
-        // A client that breaks off is nothing to report.
-        _ = connection.as_mut() => return,
-        () = shared.shutdown.cancelled() => connection.as_mut().graceful_shutdown(),
-    }
-    let _ = connection.await;
 }

@@ -6,9 +6,9 @@ mod common;
 
 use http::Method;
 use informer_testkit::{ApiServer, ResourceType};
-use serde_json::{Value, json};
+use serde_json::json;
 
-use self::common::{Answer, Watch, get, send, send_json};
+use self::common::{Answer, Watch, delete, get, patch, post, put, send, send_json};
 
 const PODS: &str = "/api/v1/namespaces/web/pods";
 const WIDGETS: &str = "/apis/demo.example/v1/namespaces/web/widgets";
@@ -20,33 +20,6 @@ async fn server() -> ApiServer {
         .start()
         .await
         .unwrap()
-}
-
-async fn post(server: &ApiServer, path: &str, body: Value) -> Answer {
-    send_json(server, Method::POST, path, body).await
-}
-
-async fn put(server: &ApiServer, path: &str, body: Value) -> Answer {
-    send_json(server, Method::PUT, path, body).await
-}
-
-async fn patch(server: &ApiServer, path: &str, kind: &str, body: Value) -> Answer {
-    let media_type = match kind {
-        "apply" => "application/apply-patch+yaml".to_owned(),
-        kind => format!("application/{kind}-patch+json"),
-    };
-    send(
-        server,
-        Method::PATCH,
-        path,
-        &[("content-type", &media_type)],
-        body.to_string(),
-    )
-    .await
-}
-
-async fn delete(server: &ApiServer, path: &str) -> Answer {
-    send(server, Method::DELETE, path, &[], "").await
 }
 
 #[tokio::test]
@@ -465,143 +438,4 @@ async fn a_collection_is_deleted_by_selector() {
     let left = server.list("pods", "").unwrap();
     assert_eq!(left.len(), 1);
     assert_eq!(left[0]["metadata"]["name"], "b");
-}
-
-#[tokio::test]
-async fn a_namespace_takes_its_contents_along() {
-    let server = server().await;
-    post(&server, PODS, json!({"metadata": {"name": "a"}})).await;
-    post(
-        &server,
-        WIDGETS,
-        json!({"metadata": {"name": "w", "finalizers": ["x/y"]}}),
-    )
-    .await;
-    let marked = delete(&server, "/api/v1/namespaces/web").await.json();
-    assert_eq!(marked["status"]["phase"], "Terminating");
-    assert_eq!(get(&server, &format!("{PODS}/a")).await.code, 404);
-    let refused = post(&server, PODS, json!({"metadata": {"name": "b"}})).await;
-    assert_eq!(refused.code, 403);
-    assert!(refused.text().contains("because it is being terminated"));
-    let done = json!({"metadata": {"finalizers": []}});
-    patch(&server, &format!("{WIDGETS}/w"), "merge", done).await;
-    assert_eq!(get(&server, "/api/v1/namespaces/web").await.code, 404);
-    assert_eq!(
-        post(&server, PODS, json!({"metadata": {"name": "b"}}))
-            .await
-            .code,
-        201
-    );
-}
-
-#[tokio::test]
-async fn strict_namespaces_have_to_exist() {
-    let server = ApiServer::builder()
-        .strict_namespaces(true)
-        .start()
-        .await
-        .unwrap();
-    let answer = post(&server, PODS, json!({"metadata": {"name": "a"}})).await;
-    assert_eq!(answer.code, 404);
-    assert_eq!(answer.json()["message"], "namespaces \"web\" not found");
-}
-
-#[tokio::test]
-async fn a_definition_makes_a_resource_and_takes_it_away() {
-    let server = ApiServer::start().await.unwrap();
-    let gadgets = "/apis/demo.example/v1/gadgets";
-    assert_eq!(get(&server, gadgets).await.code, 404);
-    let definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
-    let definition = json!({
-        "metadata": {"name": "gadgets.demo.example"},
-        "spec": {
-            "group": "demo.example",
-            "scope": "Cluster",
-            "names": {"kind": "Gadget", "plural": "gadgets", "shortNames": ["gd"]},
-            "versions": [
-                {"name": "v1", "served": true, "storage": true, "subresources": {"status": {}},
-                 "selectableFields": [{"jsonPath": ".spec.size"}]},
-                {"name": "v2", "served": true, "storage": false},
-                {"name": "v3", "served": false, "storage": false},
-            ],
-        },
-    });
-    let mut bad = definition.clone();
-    bad["metadata"]["name"] = "gadget".into();
-    assert_eq!(post(&server, definitions, bad).await.code, 422);
-    assert_eq!(
-        post(&server, definitions, json!({"metadata": {"name": "x"}}))
-            .await
-            .code,
-        422
-    );
-    let created = post(&server, definitions, definition).await;
-    assert_eq!(created.code, 201);
-    assert_eq!(
-        created.json()["status"]["conditions"][1]["type"],
-        "Established"
-    );
-    for (name, size) in [("a", 1), ("b", 2)] {
-        let gadget = json!({"metadata": {"name": name}, "spec": {"size": size}});
-        let mut gadget = gadget;
-        gadget["apiVersion"] = "demo.example/v1".into();
-        gadget["kind"] = "Gadget".into();
-        assert_eq!(post(&server, gadgets, gadget).await.code, 201);
-    }
-    let selected = get(&server, &format!("{gadgets}?fieldSelector=spec.size%3D2"))
-        .await
-        .json();
-    assert_eq!(selected["items"].as_array().unwrap().len(), 1);
-    // Both versions show the same objects.
-    let second = get(&server, "/apis/demo.example/v2/gadgets/a").await.json();
-    assert_eq!(second["apiVersion"], "demo.example/v2");
-    assert_eq!(
-        get(&server, "/apis/demo.example/v3/gadgets").await.code,
-        404
-    );
-    let revision = server.resource_version();
-    let watch = Watch::open(
-        &server,
-        &format!("{gadgets}?watch=1&resourceVersion={revision}"),
-    )
-    .await;
-    assert_eq!(
-        delete(&server, &format!("{definitions}/gadgets.demo.example"))
-            .await
-            .code,
-        200
-    );
-    let kinds: Vec<Value> = watch
-        .rest()
-        .await
-        .iter()
-        .map(|event| event["type"].clone())
-        .collect();
-    assert_eq!(kinds, ["DELETED", "DELETED"], "then the stream ends");
-    assert_eq!(get(&server, gadgets).await.code, 404);
-}
-
-#[tokio::test]
-async fn scopes_are_kept_apart() {
-    let server = server().await;
-    for path in [
-        "/api/v1/namespaces/web/nodes",
-        "/api/v1/pods/a",
-        "/api/v1/namespaces/web/nodes/n",
-        "/apis/apps/v1/pods",
-        "/api/v2/pods",
-    ] {
-        assert_eq!(get(&server, path).await.code, 404, "{path}");
-    }
-    assert_eq!(
-        post(&server, "/api/v1/pods", json!({"metadata": {"name": "a"}}))
-            .await
-            .code,
-        404
-    );
-    assert_eq!(
-        send(&server, Method::OPTIONS, PODS, &[], "").await.code,
-        405
-    );
-    assert_eq!(put(&server, PODS, json!({})).await.code, 405);
 }

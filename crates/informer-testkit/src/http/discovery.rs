@@ -10,7 +10,7 @@ use super::body::Body;
 use super::{openapi, respond};
 use crate::request::RequestRecord;
 use crate::resource::{Registry, ResourceType};
-use crate::server::Shared;
+use crate::shared::Shared;
 use crate::status::Status;
 
 /// What `/version` says: the Kubernetes version whose behaviour is followed.

@@ -20,7 +20,7 @@ use self::body::Ending;
 use crate::fault::Fault;
 use crate::request::{RequestRecord, Verb};
 use crate::resource::ResourceType;
-use crate::server::Shared;
+use crate::shared::Shared;
 use crate::status::Status;
 
 /// The connection is to be dropped without an answer.

@@ -12,7 +12,7 @@ use super::{Target, respond};
 use crate::encode;
 use crate::model::{ListOptions, WatchRefusal};
 use crate::request::RequestRecord;
-use crate::server::Shared;
+use crate::shared::Shared;
 use crate::status::Status;
 
 pub(super) fn get(

@@ -14,7 +14,8 @@ use tokio::time::{Instant, sleep_until};
 use super::body::{Body, Broken};
 use crate::encode::{self, CHUNK, Form};
 use crate::model::{Pull, StoredObject, WatchCursor, WatchEvent, WatchEventType, WatchStart};
-use crate::server::{Shared, StreamEnd};
+use crate::server::StreamEnd;
+use crate::shared::Shared;
 
 /// Events taken from the model at once.
 const BATCH: usize = 256;

@@ -17,7 +17,7 @@ use crate::encode;
 use crate::model::{DeleteOptions, Part, WriteOptions};
 use crate::patch::Patch;
 use crate::request::RequestRecord;
-use crate::server::Shared;
+use crate::shared::Shared;
 use crate::status::Status;
 
 /// What a real server takes at most.

@@ -13,6 +13,7 @@ mod list;
 mod namespaces;
 mod object;
 mod options;
+mod rules;
 mod token;
 mod watch;
 mod write;

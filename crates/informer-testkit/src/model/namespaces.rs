@@ -9,7 +9,8 @@ use serde_json::{Value, json};
 use super::cluster::Cluster;
 use super::collection::Scope;
 use super::object::StoredObject;
-use super::write::{WriteOptions, is_marked_deleted, set_phase};
+use super::rules::{is_marked_deleted, set_phase};
+use super::write::WriteOptions;
 use crate::resource::ResourceType;
 use crate::status::{Status, StatusCause, StatusDetails};
 

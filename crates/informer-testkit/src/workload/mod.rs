@@ -14,7 +14,8 @@ use tokio::time::{Instant, MissedTickBehavior, interval_at};
 use self::pod::PodMaker;
 use crate::model::{Cluster, DeleteOptions, WriteOptions};
 use crate::patch::Patch;
-use crate::server::{ApiServer, Shared};
+use crate::server::ApiServer;
+use crate::shared::Shared;
 use crate::status::Status;
 
 /// Fills a server with pods and keeps changing them.

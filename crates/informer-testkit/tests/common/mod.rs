@@ -197,3 +197,30 @@ pub(crate) fn brief(event: &Value) -> (String, String, u64) {
 pub(crate) fn event(kind: &str, name: &str, revision: u64) -> (String, String, u64) {
     (kind.to_owned(), name.to_owned(), revision)
 }
+
+pub(crate) async fn post(server: &ApiServer, path: &str, body: Value) -> Answer {
+    send_json(server, Method::POST, path, body).await
+}
+
+pub(crate) async fn put(server: &ApiServer, path: &str, body: Value) -> Answer {
+    send_json(server, Method::PUT, path, body).await
+}
+
+pub(crate) async fn patch(server: &ApiServer, path: &str, kind: &str, body: Value) -> Answer {
+    let media_type = match kind {
+        "apply" => "application/apply-patch+yaml".to_owned(),
+        kind => format!("application/{kind}-patch+json"),
+    };
+    send(
+        server,
+        Method::PATCH,
+        path,
+        &[("content-type", &media_type)],
+        body.to_string(),
+    )
+    .await
+}
+
+pub(crate) async fn delete(server: &ApiServer, path: &str) -> Answer {
+    send(server, Method::DELETE, path, &[], "").await
+}

@@ -1,0 +1,220 @@
+//! The rules that every write follows: what an object must be, what a client may not change, and
+//! what the server fills in.
+
+use serde_json::{Map, Value, json};
+
+use super::object::StoredObject;
+use super::write::{DeleteOptions, Part};
+use crate::resource::ResourceType;
+use crate::status::Status;
+
+/// Metadata that a client cannot change.
+const IMMUTABLE_METADATA: [&str; 7] = [
+    "name",
+    "namespace",
+    "uid",
+    "creationTimestamp",
+    "deletionTimestamp",
+    "deletionGracePeriodSeconds",
+    "generation",
+];
+
+pub(super) fn metadata_mut(object: &mut Value) -> Result<&mut Map<String, Value>, Status> {
+    let Some(object) = object.as_object_mut() else {
+        return Err(Status::bad_request("the object is not a JSON object"));
+    };
+    let metadata = object.entry("metadata").or_insert_with(|| json!({}));
+    if metadata.is_null() {
+        *metadata = json!({});
+    }
+    metadata
+        .as_object_mut()
+        .ok_or_else(|| Status::bad_request("metadata is not a JSON object"))
+}
+
+pub(super) fn has_text(metadata: &Map<String, Value>, field: &str) -> bool {
+    metadata
+        .get(field)
+        .and_then(Value::as_str)
+        .is_some_and(|text| !text.is_empty())
+}
+
+pub(super) fn has_finalizers(object: &Value) -> bool {
+    object["metadata"]["finalizers"]
+        .as_array()
+        .is_some_and(|finalizers| !finalizers.is_empty())
+}
+
+pub(super) fn is_marked_deleted(object: &Value) -> bool {
+    object["metadata"]["deletionTimestamp"].is_string()
+}
+
+pub(super) fn is_namespace(resource: &ResourceType) -> bool {
+    resource.group.is_empty() && resource.plural == "namespaces"
+}
+
+/// A body may leave out its type, but not give another one.
+pub(super) fn check_type(resource: &ResourceType, object: &Value) -> Result<(), Status> {
+    let api_version = object["apiVersion"].as_str().unwrap_or_default();
+    let kind = object["kind"].as_str().unwrap_or_default();
+    let fits = (api_version.is_empty() || api_version == resource.api_version())
+        && (kind.is_empty() || kind == resource.kind);
+    if fits {
+        return Ok(());
+    }
+    Err(Status::bad_request(format!(
+        "{kind} in version \"{api_version}\" cannot be handled as a {}: no kind \"{kind}\" is \
+         served here in version \"{api_version}\"",
+        resource.kind
+    )))
+}
+
+pub(super) fn check_place(
+    resource: &ResourceType,
+    namespace: &str,
+    object: &Value,
+) -> Result<(), Status> {
+    let said = object["metadata"]["namespace"].as_str().unwrap_or_default();
+    if !resource.namespaced && said.is_empty() {
+        return Ok(());
+    }
+    if resource.namespaced && (said.is_empty() || said == namespace) {
+        return Ok(());
+    }
+    Err(Status::bad_request(
+        "the namespace of the provided object does not match the namespace sent on the request",
+    ))
+}
+
+pub(super) fn check_name(object: &Value, name: &str) -> Result<(), Status> {
+    let said = object["metadata"]["name"].as_str().unwrap_or_default();
+    if said == name || said.is_empty() {
+        return Ok(());
+    }
+    Err(Status::bad_request(format!(
+        "the name of the object ({said}) does not match the name on the URL ({name})"
+    )))
+}
+
+pub(super) fn check_versions(
+    resource: &ResourceType,
+    old: &StoredObject,
+    new: &Value,
+) -> Result<(), Status> {
+    let text = |field: &str| new["metadata"][field].as_str().unwrap_or_default();
+    let version = text("resourceVersion");
+    if !matches!(version, "" | "0") && version != old.revision().to_string() {
+        let why = "the object has been modified; please apply your changes to the latest version and try again";
+        return Err(Status::conflict(resource, old.name(), why));
+    }
+    let uid = text("uid");
+    if !uid.is_empty() && uid != old.uid() {
+        let options = DeleteOptions {
+            uid: Some(uid.to_owned()),
+            resource_version: None,
+        };
+        options.check(resource, old)?;
+    }
+    Ok(())
+}
+
+/// Puts back what this write may not change.
+pub(super) fn protect(
+    resource: &ResourceType,
+    before: &Value,
+    after: &mut Value,
+    part: Part,
+) -> Result<(), Status> {
+    match part {
+        Part::Status => {
+            let status = after["status"].take();
+            let mut kept = before.clone();
+            set_or_remove(&mut kept, "status", status);
+            *after = kept;
+        }
+        Part::Main if resource.has_status => {
+            set_or_remove(after, "status", before["status"].clone());
+        }
+        Part::Main | Part::Whole => {}
+    }
+    let metadata = metadata_mut(after)?;
+    metadata.remove("selfLink");
+    for field in IMMUTABLE_METADATA {
+        match before["metadata"].get(field) {
+            Some(value) => metadata.insert(field.to_owned(), value.clone()),
+            None => metadata.remove(field),
+        };
+    }
+    Ok(())
+}
+
+pub(super) fn set_or_remove(object: &mut Value, field: &str, value: Value) {
+    if value.is_null() {
+        return remove(object, field);
+    }
+    if let Some(object) = object.as_object_mut() {
+        object.insert(field.to_owned(), value);
+    }
+}
+
+pub(super) fn remove(object: &mut Value, field: &str) {
+    if let Some(object) = object.as_object_mut() {
+        object.remove(field);
+    }
+}
+
+/// Custom resources always count generations; of built-in kinds those that have a spec do.
+pub(super) fn has_generation(resource: &ResourceType, object: &Value) -> bool {
+    resource.custom || (object.get("spec").is_some() && !is_namespace(resource))
+}
+
+pub(super) fn spec_differs(before: &Value, after: &Value) -> bool {
+    let spec = |object: &Value| {
+        let mut object = object.clone();
+        for field in ["apiVersion", "kind", "metadata", "status"] {
+            remove(&mut object, field);
+        }
+        object
+    };
+    spec(before) != spec(after)
+}
+
+pub(super) fn same_but_for_version(
+    resource: &ResourceType,
+    before: &Value,
+    after: &mut Value,
+) -> bool {
+    after["apiVersion"] = resource.api_version().into();
+    after["kind"] = resource.kind.as_str().into();
+    after["metadata"]["resourceVersion"] = before["metadata"]["resourceVersion"].clone();
+    after == before
+}
+
+/// Sets `status.phase` of an object, in place of a status that is no map.
+pub(super) fn set_phase(object: &mut Value, phase: &str) {
+    if !object["status"].is_object() {
+        object["status"] = json!({});
+    }
+    object["status"]["phase"] = phase.into();
+}
+
+/// The few defaults that selectors and `kubectl` rely on.
+pub(super) fn fill_defaults(resource: &ResourceType, object: &mut Value) {
+    let phase = match (resource.group.as_str(), resource.plural.as_str()) {
+        ("", "pods") => "Pending",
+        ("", "namespaces") => "Active",
+        _ => return,
+    };
+    if object["status"]["phase"].is_null() {
+        set_phase(object, phase);
+    }
+    if is_namespace(resource) {
+        let name = object["metadata"]["name"].clone();
+        if !object["metadata"]["labels"].is_object() {
+            object["metadata"]["labels"] = json!({});
+        }
+        if let Some(labels) = object["metadata"]["labels"].as_object_mut() {
+            labels.insert("kubernetes.io/metadata.name".to_owned(), name);
+        }
+    }
+}
