@@ -8,6 +8,13 @@ use informer_store::{ObjectKey, ResourceVersion};
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Opened(u64);
 
+/// The last change of a key while a list was under way.
+#[derive(Debug)]
+pub(crate) struct Touch {
+    tick: u64,
+    pub(crate) version: Option<ResourceVersion>,
+}
+
 /// What has arrived.
 #[derive(Debug, Default)]
 pub(crate) struct Arrival {
@@ -21,8 +28,8 @@ pub(crate) struct Arrival {
     open: usize,
     /// Counts openings and touches.
     tick: u64,
-    /// Keys that changed while a list was under way, and when.
-    touched: HashMap<ObjectKey, u64>,
+    /// Keys that changed while a list was under way.
+    touched: HashMap<ObjectKey, Touch>,
 }
 
 impl Arrival {
@@ -100,15 +107,22 @@ impl Arrival {
     }
 
     /// This key changed.
-    pub(crate) fn touch(&mut self, key: &ObjectKey) {
+    pub(crate) fn touch(&mut self, key: &ObjectKey, version: Option<&ResourceVersion>) {
         if self.open > 0 {
             self.tick += 1;
-            self.touched.insert(key.clone(), self.tick);
+            let touch = Touch {
+                tick: self.tick,
+                version: version.cloned(),
+            };
+            self.touched.insert(key.clone(), touch);
         }
     }
 
-    /// True if the key changed after that list was opened.
-    pub(crate) fn is_touched_since(&self, key: &ObjectKey, opened: Opened) -> bool {
-        !self.touched.is_empty() && self.touched.get(key).is_some_and(|&tick| tick > opened.0)
+    /// The last change of the key, if it came after that list was opened.
+    pub(crate) fn touched_since(&self, key: &ObjectKey, opened: Opened) -> Option<&Touch> {
+        if self.touched.is_empty() {
+            return None;
+        }
+        self.touched.get(key).filter(|touch| touch.tick > opened.0)
     }
 }

@@ -9,42 +9,41 @@ use informer_store::Object;
 use crate::delta::{Chain, Deleted, Delta};
 use crate::state::rules::{chain_end, is_other_life};
 
-/// Compresses a chain for a consumer that has applied `base` before it. The result may be empty.
+/// Compresses a chain that is not empty, for a consumer that has applied `base` before it.
+///
+/// A deletion at the end stays even if the consumer never knew the object: what arrives later is compared with it.
 pub(crate) fn compress<K: Object>(chain: &[Delta<K>], base: Option<&Arc<K>>) -> Chain<K> {
     let mut short = Chain::new();
     let newest = match chain_end(chain) {
-        Some(Ok(object)) => Some(object),
-        Some(Err(_)) => None,
+        Some(Ok(newest)) => newest,
+        Some(Err(last)) => {
+            let ended = base.map(|base| ending(chain, base).unwrap_or_else(|| unknown(base)));
+            short.push(Delta::Deleted(ended.unwrap_or_else(|| last.clone())));
+            return short;
+        }
         None => return chain.last().cloned().into_iter().collect(),
     };
-    let Some(base) = base else {
-        if let Some(newest) = newest {
-            short.push(present(chain, newest, Delta::Added));
-            short.extend(trailing_set_aside(chain));
-        }
-        return short;
-    };
-    let ended = ending(chain, base);
-    let Some(newest) = newest else {
-        short.push(Delta::Deleted(ended.unwrap_or_else(|| unknown(base))));
-        return short;
-    };
-    if is_other_life(newest.uid().as_ref(), base.uid().as_ref()) || ended.is_some() {
-        short.push(Delta::Deleted(ended.unwrap_or_else(|| unknown(base))));
-        short.push(present(chain, newest, Delta::Added));
-    } else {
-        short.push(present(chain, newest, Delta::Updated));
-    }
+    let ended = base.and_then(|base| {
+        let is_other = is_other_life(newest.uid().as_ref(), base.uid().as_ref());
+        ending(chain, base).or_else(|| is_other.then(|| unknown(base)))
+    });
+    let is_addition = base.is_none() || ended.is_some();
+    short.extend(ended.map(Delta::Deleted));
+    short.push(present(
+        chain,
+        newest,
+        if is_addition {
+            Delta::Added
+        } else {
+            Delta::Updated
+        },
+    ));
     short.extend(trailing_set_aside(chain));
     short
 }
 
 /// The newest state: as news if a watch brought any of the chain, else as what it was.
-fn present<K>(
-    chain: &[Delta<K>],
-    newest: &Arc<K>,
-    news: impl FnOnce(Arc<K>) -> Delta<K>,
-) -> Delta<K> {
+fn present<K>(chain: &[Delta<K>], newest: &Arc<K>, news: fn(Arc<K>) -> Delta<K>) -> Delta<K> {
     let object = Arc::clone(newest);
     if chain
         .iter()

@@ -21,7 +21,8 @@ pub(crate) struct Flight<K> {
     pub(crate) entries: Vec<Entry<K>>,
     pub(crate) lead: usize,
     index: HashTable<u32>,
-    pub(crate) replace: Option<FlightReplace<K>>,
+    /// Boxed because most batches have none.
+    pub(crate) replace: Option<Box<FlightReplace<K>>>,
     /// Popped before the queue was synced.
     pub(crate) is_initial: bool,
     pub(crate) applied_up_to: Option<ResourceVersion>,
@@ -129,7 +130,7 @@ impl<K> Entry<K> {
     pub(crate) fn newest(&self) -> Option<Newest<K>> {
         chain_end(&self.chain).map(|end| match end {
             Ok(object) => Newest::Present(Arc::clone(object)),
-            Err(_) => Newest::Gone(self.deleted_at.clone()),
+            Err(_) => Newest::Gone(self.deleted_at.as_deref().cloned()),
         })
     }
 }

@@ -27,7 +27,7 @@ impl<K: Object> State<K> {
         let listed = entries.split_off(lead);
         match (replace, self.replace.is_some()) {
             (None, _) => {}
-            (Some(replace), true) => self.unfold_list(replace, listed),
+            (Some(replace), true) => self.unfold_list(*replace, listed),
             (Some(replace), false) => {
                 // What is queued behind it is no part of it.
                 let Some(since) = since else { return };
@@ -35,7 +35,7 @@ impl<K: Object> State<K> {
                     list,
                     end,
                     completes_sync,
-                } = replace;
+                } = *replace;
                 self.replace = Some(Replacement {
                     list,
                     end,

@@ -112,11 +112,11 @@ impl<K: Object> State<K> {
                     Change::Add => Delta::Added(object),
                     Change::Update => Delta::Updated(object),
                 };
-                self.touch(&key);
+                self.touch(&key, version.as_ref());
                 self.append(key, delta, now);
             }
             Verdict::NewLife(old) => {
-                self.touch(&key);
+                self.touch(&key, version.as_ref());
                 let deleted = Delta::Deleted(Deleted::FinalStateUnknown(old));
                 self.append(key.clone(), deleted, now);
                 self.append(key, Delta::Added(object), now);
@@ -135,7 +135,7 @@ impl<K: Object> State<K> {
             DeleteVerdict::Again(None) => {}
             DeleteVerdict::Again(Some(object)) => self.improve_tombstone(&key, object),
             DeleteVerdict::Take(deleted) => {
-                self.touch(&key);
+                self.touch(&key, version.as_ref());
                 self.append_deleted(key, deleted, version.clone(), now);
             }
         }
@@ -253,11 +253,11 @@ impl<K: Object> State<K> {
             completes_sync,
             ..
         } = replace;
-        flight.replace = Some(FlightReplace {
+        flight.replace = Some(Box::new(FlightReplace {
             list,
             end,
             completes_sync,
-        });
+        }));
         flight
     }
 
@@ -344,8 +344,8 @@ impl<K: Object> State<K> {
     }
 
     /// A list that is open now must not undo this change.
-    fn touch(&mut self, key: &ObjectKey) {
-        self.arrival.touch(key);
+    fn touch(&mut self, key: &ObjectKey, version: Option<&ResourceVersion>) {
+        self.arrival.touch(key, version);
     }
 
     fn is_queued(&self, key: &ObjectKey) -> bool {
@@ -421,7 +421,8 @@ impl<K: Object> State<K> {
     ) {
         self.append(key.clone(), Delta::Deleted(deleted), now);
         if let Some(id) = self.queue.find(&key) {
-            self.queue.edit(id, |entry| entry.deleted_at = at);
+            self.queue
+                .edit(id, |entry| entry.deleted_at = at.map(Box::new));
         }
     }
 
@@ -462,20 +463,15 @@ impl<K: Object> State<K> {
         let short = compress(&entry.chain, base.as_ref());
         let dropped = entry.chain.len() - short.len();
         self.counts.compressed += u64::try_from(dropped).unwrap_or(u64::MAX);
-        let old = if short.is_empty() {
-            self.queue.remove(id).map(|entry| entry.chain)
-        } else {
-            let mut old = None;
-            self.queue.edit(id, |entry| {
-                old = Some(std::mem::replace(&mut entry.chain, short))
-            });
-            old
-        };
-        let dropped = old
+        let mut old = None;
+        self.queue.edit(id, |entry| {
+            old = Some(std::mem::replace(&mut entry.chain, short));
+        });
+        let objects = old
             .into_iter()
             .flatten()
             .filter_map(|delta| delta.object().cloned());
-        self.garbage.extend(dropped);
+        self.garbage.extend(objects);
     }
 }
 

@@ -23,7 +23,8 @@ pub(crate) struct Entry<K> {
     pub(crate) key: ObjectKey,
     pub(crate) chain: Chain<K>,
     /// When the object was deleted, if the chain ends with its deletion and this is known.
-    pub(crate) deleted_at: Option<ResourceVersion>,
+    /// Boxed because it is rare and entries are moved often.
+    pub(crate) deleted_at: Option<Box<ResourceVersion>>,
     /// Up to where everything had arrived before the first delta.
     pub(crate) before: Option<ResourceVersion>,
     /// When the first delta arrived.

@@ -17,6 +17,8 @@ struct Ended<'a> {
     end: &'a ReplaceEnd,
     opened: Opened,
     now: Instant,
+    /// It is older than what has arrived already.
+    is_stale: bool,
 }
 
 /// What becomes of one item of a list.
@@ -47,10 +49,13 @@ impl<K: Object> State<K> {
         opened: Opened,
         now: Instant,
     ) {
+        let complete = self.arrival.complete();
         let ended = Ended {
             end: &end,
             opened,
             now,
+            is_stale: !end.rewind
+                && complete.is_some_and(|complete| end.resource_version.is_older_than(complete)),
         };
         self.delete_unlisted(&list, &ended);
         match self.replace.take() {
@@ -126,7 +131,7 @@ impl<K: Object> State<K> {
         let Newest::Present(object) = self.newest(&key) else {
             return;
         };
-        let meanwhile = self.arrival.is_touched_since(&key, ended.opened);
+        let meanwhile = self.arrival.touched_since(&key, ended.opened).is_some();
         if outlives_list(&*object, ended.end, meanwhile) {
             return;
         }
@@ -217,11 +222,7 @@ impl<K: Object> State<K> {
         let newest = self.newest(key);
         let object = match (what, newest) {
             (Listed::Object(object), newest) => {
-                let order = ListOrder {
-                    rewind: ended.end.rewind,
-                    arrived_meanwhile: self.arrival.is_touched_since(key, ended.opened),
-                };
-                return self.judge_listed_object(key, object, newest, order);
+                return self.judge_listed_object(key, object, newest, ended);
             }
             (Listed::Keep, Newest::Present(object)) => object,
             (Listed::SetAside, Newest::Present(_)) => return Outcome::Tell(Listed::SetAside),
@@ -235,8 +236,22 @@ impl<K: Object> State<K> {
         key: &ObjectKey,
         object: Arc<K>,
         newest: Newest<K>,
-        order: ListOrder,
+        ended: &Ended<'_>,
     ) -> Outcome<K> {
+        let touch = self.arrival.touched_since(key, ended.opened);
+        let order = ListOrder {
+            rewind: ended.end.rewind,
+            arrived_meanwhile: touch.is_some(),
+        };
+        let newest = match (newest, touch) {
+            // Deleted meanwhile, and that is applied already.
+            (Newest::Absent, Some(touch)) => Newest::Gone(touch.version.clone()),
+            // The list lags behind what has arrived: had the object lived on, it would be known.
+            (Newest::Absent | Newest::Gone(_), None) if ended.is_stale => {
+                Newest::Gone(self.arrival.complete().cloned())
+            }
+            (newest, _) => newest,
+        };
         match judge_listed(newest, &*object, order) {
             Verdict::Take => Outcome::Tell(Listed::Object(object)),
             Verdict::NewLife(old) => Outcome::NewLife(old, Listed::Object(object)),

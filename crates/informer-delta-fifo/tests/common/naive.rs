@@ -119,7 +119,7 @@ pub(crate) struct Model {
     applied: Version,
     open: usize,
     tick: u64,
-    touched: Vec<(String, u64)>,
+    touched: Vec<(String, u64, Version)>,
 }
 
 fn newer(a: Version, b: Version) -> bool {
@@ -243,10 +243,10 @@ impl Model {
         }
     }
 
-    fn touch(&mut self, name: &str) {
+    fn touch(&mut self, name: &str, version: Version) {
         if self.open > 0 {
             self.tick += 1;
-            self.touched.push((name.into(), self.tick));
+            self.touched.push((name.into(), self.tick, version));
         }
     }
 
@@ -270,7 +270,7 @@ impl Model {
         match Self::judge(self.newest(&name), object) {
             Verdict::Unchanged(_) | Verdict::Stale => {}
             Verdict::Take => {
-                self.touch(&name);
+                self.touch(&name, object.version);
                 let object = Arc::clone(object);
                 let delta = if is_add {
                     Delta::Added(object)
@@ -280,7 +280,7 @@ impl Model {
                 self.append(&name, delta, None);
             }
             Verdict::NewLife(old) => {
-                self.touch(&name);
+                self.touch(&name, object.version);
                 self.append(&name, Delta::Deleted(Deleted::FinalStateUnknown(old)), None);
                 self.append(&name, Delta::Added(Arc::clone(object)), None);
             }
@@ -314,7 +314,7 @@ impl Model {
                     } else {
                         Deleted::FinalStateUnknown(known)
                     };
-                    self.touch(&name);
+                    self.touch(&name, object.version);
                     self.append(&name, Delta::Deleted(deleted), None);
                     if let Some(entry) = self.entry(&name) {
                         entry.deleted_at = object.version;
@@ -363,12 +363,17 @@ impl Model {
     }
 
     pub(crate) fn finish(&mut self, open: OpenList, version: u64, rewind: bool) {
-        let meanwhile: Vec<String> = self
+        let late = self
             .touched
             .iter()
-            .filter(|(_, tick)| *tick > open.opened)
-            .map(|(name, _)| name.clone())
+            .filter(|(_, tick, _)| *tick > open.opened);
+        let late: BTreeMap<String, Version> = late
+            .map(|(name, _, version)| (name.clone(), *version))
             .collect();
+        let meanwhile: Vec<String> = late.keys().cloned().collect();
+        let behind = self
+            .complete
+            .filter(|&complete| complete > version && !rewind);
         self.delete_unlisted(&open, version, rewind, &meanwhile);
         let earlier = self.replace.take();
         if earlier.is_none() {
@@ -383,8 +388,7 @@ impl Model {
                 .collect();
         }
         for (name, said) in &open.said {
-            let is_late = meanwhile.contains(name);
-            self.take_item(name, said, rewind, is_late);
+            self.take_item(name, said, rewind, late.get(name).copied(), behind);
         }
         let mut rest = std::mem::take(&mut self.rest);
         self.lead.append(&mut rest);
@@ -442,8 +446,23 @@ impl Model {
         }
     }
 
-    fn take_item(&mut self, name: &str, said: &Said, rewind: bool, is_late: bool) {
-        let newest = self.newest(name);
+    /// `late`: the key changed to this version while the list was under way. `behind`: the list is older than this.
+    fn take_item(
+        &mut self,
+        name: &str,
+        said: &Said,
+        rewind: bool,
+        late: Option<Version>,
+        behind: Version,
+    ) {
+        let is_late = late.is_some();
+        let newest = match self.newest(name) {
+            Newest::Absent if late.is_some() => Newest::Gone(late.flatten()),
+            Newest::Absent | Newest::Gone(_) if behind.is_some() && late.is_none() => {
+                Newest::Gone(behind)
+            }
+            newest => newest,
+        };
         let deltas = match (said, newest) {
             (Said::Keep, Newest::Present(known)) => self.unchanged(name, known),
             (Said::SetAside, Newest::Present(_)) => vec![Delta::SetAside(None)],
