@@ -82,6 +82,7 @@ impl Client {
             connect_timeout: Duration::from_secs(30),
             request_timeout: Duration::from_secs(60),
             credentials_on_loopback: false,
+            gzip: false,
         }
     }
 
@@ -140,6 +141,7 @@ pub struct ClientBuilder {
     connect_timeout: Duration,
     request_timeout: Duration,
     credentials_on_loopback: bool,
+    gzip: bool,
 }
 
 impl ClientBuilder {
@@ -166,6 +168,13 @@ impl ClientBuilder {
     /// Whether credentials are sent over plain http if the server is on this machine. The default is no.
     pub const fn credentials_on_loopback(mut self, allow: bool) -> Self {
         self.credentials_on_loopback = allow;
+        self
+    }
+
+    /// Whether servers may compress long answers. The default is no: it costs the server more time than it saves where
+    /// the network is fast. Over a slow one it pays. A kubeconfig's `disable-compression` counts before it.
+    pub const fn gzip(mut self, allow: bool) -> Self {
+        self.gzip = allow;
         self
     }
 
@@ -239,6 +248,7 @@ impl ClientBuilder {
             .tls_backend_preconfigured(tls)
             .https_only(https_only)
             .http1_only()
+            .gzip(self.gzip && !self.config.cluster.disable_compression)
             // A redirect could carry credentials to another server.
             .redirect(reqwest::redirect::Policy::none())
             .referer(false)

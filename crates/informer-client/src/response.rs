@@ -106,6 +106,9 @@ impl Response {
     pub async fn into_error(mut self) -> Error {
         let code = self.status();
         let wait = self.retry_after();
+        let readable = self.content_type().is_none_or(|content_type| {
+            content_type.starts_with("text/") || content_type.contains("json")
+        });
         let mut body = Vec::new();
         // A body that never ends or breaks off is taken as far as it came.
         let read = async {
@@ -118,6 +121,9 @@ impl Response {
             }
         };
         let _ = tokio::time::timeout(ERROR_BODY_TIMEOUT, read).await;
+        if !readable {
+            body.clear();
+        }
         let status = status(code, &body);
         let retry_after = wait.or_else(|| status.retry_after().map(|w| w.min(MAX_RETRY_AFTER)));
         Error::Status {

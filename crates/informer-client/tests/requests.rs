@@ -167,6 +167,11 @@ async fn errors_of_the_server_are_told_apart() {
             "invalid" => status("422", "Invalid"),
             "busy" => Reply::new("429 X", "Retry-After: 7\r\n", "Too many requests\n"),
             "later" => Reply::new("503 X", "Retry-After: 99999\r\n", ""),
+            "binary" => Reply::new(
+                "500 X",
+                "Content-Type: application/vnd.kubernetes.protobuf\r\n",
+                "k8s\0\n\x0c",
+            ),
             "moved" => Reply::new("302 Found", "Location: /elsewhere\r\n", "<html>"),
             _ => Reply::json(r#"{"metadata":{"name":5}}"#),
         }
@@ -187,6 +192,8 @@ async fn errors_of_the_server_are_told_apart() {
         error("later").await.retry_after(),
         Some(Duration::from_secs(300))
     );
+    let binary = error("binary").await;
+    assert_eq!(binary.status().unwrap().message, "Internal Server Error");
     let before = server.requests().len();
     assert_eq!(error("moved").await.status().unwrap().code, 302);
     assert_eq!(
@@ -253,6 +260,42 @@ async fn silence_and_refusal_are_told_apart() {
         .await
         .unwrap_err();
     assert!(error.is_refused(), "{error:?}");
+}
+
+#[tokio::test]
+async fn compression_is_asked_for_only_if_wanted() {
+    // {"data":{"k":"v"}}, by gzip.
+    const ZIPPED: &[u8] = &[
+        31, 139, 8, 0, 0, 0, 0, 0, 2, 3, 171, 86, 74, 73, 44, 73, 84, 178, 170, 86, 202, 86, 178,
+        82, 42, 83, 170, 173, 5, 0, 110, 195, 178, 9, 18, 0, 0, 0,
+    ];
+    let server = Server::start(|request| match request.header("accept-encoding") {
+        None => Reply::json("{}"),
+        Some("gzip") => {
+            let length = ZIPPED.len();
+            let mut bytes = format!(
+                "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: {length}\r\n\r\n"
+            )
+            .into_bytes();
+            bytes.extend_from_slice(ZIPPED);
+            Reply::raw(bytes)
+        }
+        Some(other) => panic!("{other}"),
+    })
+    .await;
+    let read = async |client: Client| {
+        let answer = client.request(Method::GET, "/x").send().await.unwrap();
+        String::from_utf8(answer.bytes(100).await.unwrap().to_vec()).unwrap()
+    };
+    assert_eq!(read(client(&server).await).await, "{}");
+    let mut config = informer_client::Config::anonymous(&server.url()).unwrap();
+    let asking = Client::builder(config.clone()).gzip(true).build().unwrap();
+    assert_eq!(read(asking).await, r#"{"data":{"k":"v"}}"#);
+    config.cluster.disable_compression = true;
+    assert_eq!(
+        read(Client::builder(config).gzip(true).build().unwrap()).await,
+        "{}"
+    );
 }
 
 #[tokio::test]

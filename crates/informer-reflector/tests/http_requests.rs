@@ -139,9 +139,10 @@ async fn a_slow_reader_is_not_taken_for_silence() {
         items.join(",")
     );
     let server = Server::start(vec![Answer::chunk(&body).cut(&[40])]).await;
+    let limit = Duration::from_secs(1);
     let lister = server
         .lister()
-        .config(HttpConfig::default().list_silence(SHORT));
+        .config(HttpConfig::default().list_silence(limit));
     let run = async {
         let mut list = lister.list(request()).await.unwrap();
         assert!(matches!(list.next().await, Some(Ok(ListEvent::Item(_)))));
@@ -310,7 +311,7 @@ async fn a_client_is_a_source_for_every_resource() {
     let nodes = Resource::core("v1", "Node", "nodes", Scope::Cluster);
     let client = server.client();
     let list = async |lister: BoxListerWatcher<Dynamic>| {
-        lister.list(request()).await.unwrap();
+        drop(lister.list(request()).await.unwrap());
     };
     list(client.lister_watcher(&pods, Some("shop"))).await;
     list(client.lister_watcher(&nodes, Some("shop"))).await;

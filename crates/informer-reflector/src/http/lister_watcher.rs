@@ -131,15 +131,22 @@ impl<K: FromWire> HttpListerWatcher<K> {
             .error_for_status()
             .await
             .map_err(|error| failed(error, waited_for))?;
+        if answer
+            .headers()
+            .get("content-encoding")
+            .is_some_and(|coding| coding != "identity")
+        {
+            return Err(ListWatchError::Protocol(
+                "the answer is compressed, which was not asked for",
+            ));
+        }
         // A server that does not say is taken to have sent the default.
         let format = answer
             .content_type()
-            .map_or(Some(WireFormat::Json), |content_type| {
-                WireFormat::from_content_type(content_type)
-            });
-        let format = format.ok_or(ListWatchError::Protocol(
-            "the answer is of a type that was not asked for; check that the URL is an API server's",
-        ))?;
+            .map_or(Some(WireFormat::Json), WireFormat::from_content_type)
+            .ok_or(ListWatchError::Protocol(
+                "the answer is of a type that was not asked for; check that the URL is an API server's",
+            ))?;
         Ok((answer, format))
     }
 }
