@@ -54,12 +54,15 @@
 //!
 //! # What it does not do
 //!
-//! There is no TLS, no protobuf (asking for nothing else is answered with 406), no compression, no
-//! YAML, no authorisation beyond one bearer token, no admission, no validation against schemas, no
-//! conversion between versions, no garbage collection by owner references, and no controller runs.
+//! There is no TLS, no compression and no YAML. There is no protobuf: asking for nothing else is
+//! answered with 406, sending it with 415, which rules out those commands of `kubectl` that send
+//! typed objects, such as `kubectl create configmap`. There is no authorisation beyond one bearer
+//! token, no admission, no validation against schemas, no conversion between versions, no
+//! subresource but `/status`, no garbage collection by owner references, and no controller runs.
 //! Objects get few defaults: the phase of pods and namespaces. Server-side apply merges without
 //! keeping track of owners; managed fields are stored as they are sent. The core group's events
-//! and those of `events.k8s.io` are two resources here.
+//! and those of `events.k8s.io` are two resources here. A revision that lies ahead is refused at
+//! once; a real server waits for it up to 3 seconds first.
 //!
 //! # The model
 //!

@@ -345,7 +345,7 @@ async fn dropping_the_server_ends_everything() {
 #[tokio::test]
 async fn a_watcher_that_does_not_read_is_ended_and_one_that_reads_is_not() {
     let server = ApiServer::builder()
-        .slow_watches(100, Duration::from_millis(50))
+        .slow_watches(20, Duration::from_millis(50))
         .start()
         .await
         .unwrap();
@@ -354,7 +354,7 @@ async fn a_watcher_that_does_not_read_is_ended_and_one_that_reads_is_not() {
     let mut reading = Watch::open(&server, &path).await;
     let reader = tokio::spawn(async move {
         let mut seen = 0;
-        while seen < 600 {
+        while seen < 250 {
             assert_eq!(reading.brief().await.0, "ADDED");
             seen += 1;
         }
@@ -362,7 +362,7 @@ async fn a_watcher_that_does_not_read_is_ended_and_one_that_reads_is_not() {
     });
     // Far more than the sockets between the two hold.
     let filling = "x".repeat(100_000);
-    for n in 0..600 {
+    for n in 0..250 {
         let pod =
             json!({"metadata": {"name": format!("p{n}"), "annotations": {"filling": filling}}});
         server.create("pods", pod).unwrap();
@@ -377,7 +377,7 @@ async fn a_watcher_that_does_not_read_is_ended_and_one_that_reads_is_not() {
         .to_bytes();
     assert!(body.ends_with(b"}\n"), "the end is clean");
     let lines = body.iter().filter(|byte| **byte == b'\n').count();
-    assert!(lines < 600, "it was ended before it had everything");
+    assert!(lines < 250, "it was ended before it had everything");
     server.create("pods", pod("last", "x")).unwrap();
     assert_eq!(reading.brief().await.1, "last");
 }

@@ -16,10 +16,10 @@ use self::common::{PATIENCE, Watch};
 #[tokio::test]
 async fn pods_are_spread_and_look_real() {
     let server = ApiServer::start().await.unwrap();
-    let mut workload = Workload::new().pods(200).namespaces(3).nodes(5).seed(1);
+    let mut workload = Workload::new().pods(100).namespaces(3).nodes(5).seed(1);
     workload.fill(&server).unwrap();
     let pods = server.list("pods", "").unwrap();
-    assert_eq!(pods.len(), 200);
+    assert_eq!(pods.len(), 100);
     let distinct = |path: &str| -> BTreeSet<&str> {
         pods.iter()
             .map(|pod| pod.pointer(path).and_then(Value::as_str).unwrap())
@@ -57,9 +57,9 @@ async fn pods_are_spread_and_look_real() {
 async fn one_seed_makes_the_same_changes_again() {
     let run = async |seed| {
         let server = ApiServer::builder().seed(seed).start().await.unwrap();
-        let mut workload = Workload::new().pods(50).seed(seed);
+        let mut workload = Workload::new().pods(30).seed(seed);
         workload.fill(&server).unwrap();
-        for _ in 0..200 {
+        for _ in 0..80 {
             workload.step(&server).unwrap();
         }
         let pods = server.list("pods", "").unwrap();
@@ -77,7 +77,7 @@ async fn one_seed_makes_the_same_changes_again() {
     let (changes, pods) = run(5).await;
     assert_eq!((changes, pods.clone()), run(5).await);
     assert_ne!(pods, run(6).await.1);
-    assert!(changes.updated > changes.deleted && changes.deleted > 0 && changes.created > 50);
+    assert!(changes.updated > changes.deleted && changes.deleted > 0 && changes.created > 30);
     assert_eq!(changes.created - changes.deleted, pods.len() as u64);
 }
 
