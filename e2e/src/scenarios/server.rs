@@ -32,6 +32,10 @@ pub(crate) async fn run() -> anyhow::Result<()> {
     let compacted = server.compact().await?;
     println!("compacted at {compacted}");
     let (middle, _) = client.list(PODS).await?;
+    let page = client.get(&format!("{PODS}?limit=1")).await?;
+    let token = page["metadata"]["continue"]
+        .as_str()
+        .context("a first page of several")?;
     create_pod(&client, "d").await?;
     let event = client.first_event(PODS, &middle, EVENT_LIMIT).await?;
     ensure!(
@@ -49,7 +53,16 @@ pub(crate) async fn run() -> anyhow::Result<()> {
             "watch from {version}: {event}"
         );
     }
-    println!("watches from {before} and {middle} end in 410");
+    let exact = format!("{PODS}?resourceVersion={before}&resourceVersionMatch=Exact");
+    for list in [exact, format!("{PODS}?limit=1&continue={token}")] {
+        let ended = client
+            .get(&list)
+            .await
+            .err()
+            .and_then(|error| error.http_status());
+        ensure!(ended == Some(410), "{list} ended with {ended:?}");
+    }
+    println!("watches from {before} and {middle} end in 410, as do an exact list and an old page");
     server.stop().await.context("graceful stop")
 }
 
