@@ -2,12 +2,17 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Instant;
 
 use parking_lot::MutexGuard;
 
+use crate::effects::Effects;
 use crate::key::{KeyError, KeyLike, ObjectKey};
 use crate::object::Object;
+use crate::overlay::{Laid, Overlaid};
 use crate::root::Root;
+use crate::sink::Deletion;
 use crate::store::{Shared, Writer};
 use crate::version::ResourceVersion;
 
@@ -39,6 +44,7 @@ pub struct Batch<'a, K: Object> {
     shared: &'a Shared<K>,
     writer: MutexGuard<'a, Writer>,
     root: Root<K>,
+    effects: Effects<K>,
     is_changed: bool,
 }
 
@@ -52,12 +58,18 @@ impl<K: Object> fmt::Debug for Batch<'_, K> {
 
 impl<'a, K: Object> Batch<'a, K> {
     pub(crate) fn new(shared: &'a Shared<K>) -> Self {
-        let writer = shared.lock_writer();
+        Self::continuing(shared, shared.lock_writer())
+    }
+
+    /// A batch for whoever holds the writer's lock already.
+    pub(crate) fn continuing(shared: &'a Shared<K>, writer: MutexGuard<'a, Writer>) -> Self {
+        let effects = shared.effects();
         let root = Root::clone(&*shared.root());
         Self {
             shared,
             writer,
             root,
+            effects,
             is_changed: false,
         }
     }
@@ -75,33 +87,44 @@ impl<'a, K: Object> Batch<'a, K> {
     /// Adds an object under this key, or replaces the one there, which is returned.
     pub fn upsert(&mut self, key: ObjectKey, object: Arc<K>) -> Option<Arc<K>> {
         self.is_changed = true;
-        let plan = self.root.plan(&key, &object);
-        self.root.put(key, object, plan)
+        self.root.write(key, object, &mut self.effects)
     }
 
-    /// Takes the object of a key out.
+    /// Takes the object of a key out, whatever it is.
     pub fn remove<Q: KeyLike + ?Sized>(&mut self, key: &Q) -> Option<Arc<K>> {
-        let removed = self.root.remove(key);
-        self.is_changed |= removed.is_some();
-        removed
+        self.is_changed |= self.root.find(key).is_some();
+        self.root.remove(key, &mut self.effects)
     }
 
-    /// Takes all objects out.
+    /// Takes the object of a key out as a server reported it. The deletion of an earlier life (another UID, and not
+    /// known to be newer) does nothing.
+    pub fn delete(&mut self, key: &ObjectKey, deletion: &Deletion<K>) -> Option<Arc<K>> {
+        self.is_changed |= self.root.find(key).is_some();
+        self.root.delete(key, deletion, &mut self.effects)
+    }
+
+    /// Takes all objects out, those added by hand too.
     pub fn clear(&mut self) {
         self.is_changed = true;
-        self.root.clear();
+        self.root.clear(&mut self.effects);
     }
 
-    /// The object of a key as this batch leaves it.
+    /// Takes away the objects added by hand that no server has told of. To be called after a whole list was written:
+    /// it did not hold them.
+    pub fn drop_unconfirmed(&mut self) -> usize {
+        self.lift_where(|laid| laid.base.is_none())
+    }
+
+    /// The object of a key as this batch leaves it, without what was [added by hand](crate::Store::overlay).
     #[must_use]
     pub fn get<Q: KeyLike + ?Sized>(&self, key: &Q) -> Option<&Arc<K>> {
-        self.root.get(key)
+        self.root.base(key)
     }
 
-    /// True if this batch leaves an object of this key.
+    /// True if [`get`](Self::get) has an object.
     #[must_use]
     pub fn contains<Q: KeyLike + ?Sized>(&self, key: &Q) -> bool {
-        self.root.find(key).is_some()
+        self.get(key).is_some()
     }
 
     /// How many objects this batch leaves.
@@ -125,25 +148,82 @@ impl<'a, K: Object> Batch<'a, K> {
     /// Sets the resource version up to which the store has everything once this batch is committed.
     pub fn set_resource_version(&mut self, resource_version: ResourceVersion) {
         self.is_changed |= self.root.resource_version.as_ref() != Some(&resource_version);
+        self.root.settle(&resource_version, &mut self.effects);
         self.root.resource_version = Some(resource_version);
     }
 
     /// Marks an object as out of date, since a newer copy of it could not be decoded. A later write of the object
     /// clears the mark. Returns false if there is no such object.
     pub fn mark_stale<Q: KeyLike + ?Sized>(&mut self, key: &Q) -> bool {
-        let is_here = self.root.mark_stale(key);
+        let is_here = self.root.mark_stale(key, true);
         self.is_changed |= is_here;
         is_here
     }
 
+    /// Publishes all of it in one step. A batch that changed nothing publishes nothing.
+    pub fn commit(self) {
+        let Self {
+            shared,
+            writer,
+            root,
+            effects,
+            is_changed,
+        } = self;
+        if is_changed {
+            let revision = shared.publish(root);
+            shared.tell(writer, revision, effects);
+        }
+    }
+}
+
+/// What the store itself does in batches.
+impl<K: Object> Batch<'_, K> {
     pub(crate) const fn root(&self) -> &Root<K> {
         &self.root
     }
 
-    /// Publishes all of it in one step. A batch that changed nothing publishes nothing.
-    pub fn commit(mut self) {
-        if self.is_changed {
-            self.shared.publish(&mut self.writer, self.root);
+    pub(crate) fn root_mut(&mut self) -> (&mut Root<K>, &mut Effects<K>) {
+        self.is_changed = true;
+        (&mut self.root, &mut self.effects)
+    }
+
+    /// The listed copy of an object is the stored one: whatever made it out of date is undone.
+    pub(crate) fn confirm(&mut self, key: &ObjectKey) {
+        if self
+            .root
+            .find(key)
+            .is_some_and(|slot| self.root.stale().get(slot))
+        {
+            self.is_changed |= self.root.mark_stale(key, false);
         }
+    }
+
+    /// Takes away everything of a key.
+    pub(crate) fn discard(&mut self, key: &ObjectKey) {
+        self.is_changed = true;
+        self.root.discard(key, &mut self.effects);
+    }
+
+    pub(crate) fn lay_over(&mut self, key: ObjectKey, object: Arc<K>, now: Instant) -> Overlaid {
+        let overlaid = self.root.lay_over(key, object, now, &mut self.effects);
+        self.is_changed |= overlaid == Overlaid::Visible;
+        let capacity = self.shared.overlay_capacity.load(Ordering::Relaxed);
+        let surplus = self
+            .root
+            .overlay
+            .as_ref()
+            .map(|overlay| overlay.surplus(capacity));
+        for key in surplus.into_iter().flatten() {
+            self.root.lift(key, &mut self.effects);
+        }
+        overlaid
+    }
+
+    pub(crate) fn lift_where(&mut self, is_it: impl Fn(&Laid<K>) -> bool) -> usize {
+        let count = self
+            .root
+            .lift_where(&mut self.effects, |_, laid| is_it(laid));
+        self.is_changed |= count > 0;
+        count
     }
 }

@@ -1,7 +1,10 @@
 //! An indexed in-memory store for Kubernetes objects, with consistent snapshots in constant time.
 
 mod batch;
+mod changes;
+mod digest;
 mod directory;
+mod effects;
 mod flags;
 mod index;
 #[cfg(feature = "k8s-openapi")]
@@ -9,6 +12,7 @@ mod k8s;
 mod key;
 mod lister;
 mod object;
+mod overlay;
 mod pages;
 mod posting;
 mod replacement;
@@ -20,8 +24,10 @@ mod store;
 mod uid;
 mod version;
 mod wait;
+mod watch;
 
 pub use batch::Batch;
+pub use changes::{Change, Changes, Lagged};
 pub use index::{
     Index, IndexError, IndexFailure, IndexOutcome, IndexStatus, IndexValues, Indexers,
     NAMESPACE_INDEX,
@@ -29,6 +35,7 @@ pub use index::{
 pub use key::{KeyError, KeyLike, ObjectKey, ParseKeyError};
 pub use lister::{Lister, NamespaceLister, NotFound};
 pub use object::{Object, ObjectMetadata, OwnerReference};
+pub use overlay::Overlaid;
 pub use replacement::Replacement;
 pub use selector::{FieldSelector, LabelSelector, Operator, Requirement, Selector, SelectorError};
 pub use sink::{Deletion, DeltaSink, Known, Replace, ReplaceEnd};
@@ -37,6 +44,7 @@ pub use store::Store;
 pub use uid::Uid;
 pub use version::ResourceVersion;
 pub use wait::WaitError;
+pub use watch::Watch;
 
 /// What the macros of this crate refer to.
 #[doc(hidden)]

@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
+use crate::digest::LabelDigest;
 use crate::index::NAMESPACE_INDEX;
 use crate::key::{KeyLike, ObjectKey};
 use crate::object::Object;
 use crate::selector::Selector;
-use crate::snapshot::Snapshot;
+use crate::snapshot::{Snapshot, is_chosen};
 use crate::store::Store;
 
 /// Reads the objects of one resource from a store.
@@ -185,11 +186,15 @@ impl<K: Object> Snapshot<K> {
         &'a self,
         selector: &'a S,
     ) -> impl Iterator<Item = &'a Arc<K>> + use<'a, K, S> {
-        let everything = selector.is_everything();
         let limit = if selector.is_nothing() { 0 } else { self.len() };
-        self.objects()
+        let digests = self.root().digests().iter();
+        let chosen =
+            |(digest, object): &(&LabelDigest, &Arc<K>)| is_chosen(selector, **digest, object);
+        digests
+            .zip(self.objects())
             .take(limit)
-            .filter(move |object| everything || selector.matches(object.metadata()))
+            .filter(chosen)
+            .map(|(_, object)| object)
     }
 
     /// The objects of a namespace that a selector chooses. The empty namespace stands for all.
@@ -198,17 +203,11 @@ impl<K: Object> Snapshot<K> {
         if namespace.is_empty() || selector.is_nothing() {
             return self.select(selector).cloned().collect();
         }
-        let everything = selector.is_everything();
-        let chosen = |object: &&Arc<K>| everything || selector.matches(object.metadata());
         match self.visit_index(NAMESPACE_INDEX, namespace) {
-            Ok(objects) => objects.filter(chosen).cloned().collect(),
+            Ok(objects) => objects.select(selector).cloned().collect(),
             Err(_) => {
                 let inside = |object: &&Arc<K>| object.namespace() == Some(namespace);
-                self.objects()
-                    .filter(inside)
-                    .filter(chosen)
-                    .cloned()
-                    .collect()
+                self.select(selector).filter(inside).cloned().collect()
             }
         }
     }

@@ -6,6 +6,7 @@ use crate::batch::Batch;
 use crate::directory::Directory;
 use crate::key::{ObjectKey, short_hash};
 use crate::object::Object;
+use crate::overlay::is_older;
 use crate::sink::{Deletion, DeltaSink, Known, Replace, ReplaceEnd};
 use crate::store::Store;
 use crate::version::ResourceVersion;
@@ -33,6 +34,8 @@ enum Order {
     Forward,
     /// The list holds, whatever is stored.
     AsListed,
+    /// The same, and the server went back in time: what was added by hand is of a future that never came.
+    Rewind,
 }
 
 impl<K: Object> std::fmt::Debug for Replacement<K> {
@@ -67,69 +70,63 @@ impl<K: Object> Replacement<K> {
     }
 
     /// Publishes the list as it is, whatever is stored.
-    pub(crate) fn commit(self, resource_version: Option<ResourceVersion>) {
+    pub(crate) fn commit(self, resource_version: ResourceVersion) {
         self.apply(resource_version, Order::AsListed);
     }
 
-    fn apply(self, resource_version: Option<ResourceVersion>, order: Order) {
+    fn apply(self, resource_version: ResourceVersion, order: Order) {
         let Self {
             store,
             entries,
             by_key,
         } = self;
         let mut batch = store.begin_batch();
+        let is_known = |known: &ResourceVersion| resource_version.is_older_than(known);
+        // Everything that an older list says has happened before what the store knows.
+        if order == Order::Forward && batch.resource_version().is_some_and(is_known) {
+            return;
+        }
+        if order == Order::Rewind {
+            batch.lift_where(|_| true);
+        }
         let is_listed = |key: &ObjectKey| {
             let is_it = |at: u32| matches!(&entries[at as usize], Some((known, _)) if known == key);
             by_key.find(short_hash(key), is_it).is_some()
         };
-        let gone: Vec<ObjectKey> = batch
-            .root()
-            .keys()
-            .iter()
-            .filter(|key| !is_listed(key))
-            .cloned()
-            .collect();
-        if gone.len() == batch.len() {
+        let keys = batch.root().keys();
+        let gone: Vec<ObjectKey> = keys.iter().filter(|key| !is_listed(key)).cloned().collect();
+        if !gone.is_empty() && gone.len() == batch.len() {
             batch.clear();
         } else {
-            for key in &gone {
-                batch.remove(key);
-            }
+            gone.iter().for_each(|key| batch.discard(key));
         }
-        drop(by_key);
         for (key, listed) in entries.into_iter().flatten() {
             match listed {
-                Listed::Object(object) => put(&mut batch, key, object, order),
-                Listed::Kept => {}
+                Listed::Object(object) => write(&mut batch, key, object, order),
+                Listed::Kept => batch.confirm(&key),
                 Listed::SetAside => {
                     batch.mark_stale(&key);
                 }
             }
         }
-        if let Some(resource_version) = resource_version {
-            batch.set_resource_version(resource_version);
-        }
+        batch.set_resource_version(resource_version);
         batch.commit();
     }
 }
 
 /// Writes a listed object unless the stored one is the same copy, or may not be replaced by an older one.
-fn put<K: Object>(batch: &mut Batch<'_, K>, key: ObjectKey, object: Arc<K>, order: Order) {
+fn write<K: Object>(batch: &mut Batch<'_, K>, key: ObjectKey, object: Arc<K>, order: Order) {
     if let Some(stored) = batch.get(&key) {
         let is_same =
             Arc::ptr_eq(stored, &object) || Known::of(&**stored).is_same_copy(&Known::of(&*object));
-        if is_same || (order == Order::Forward && is_older(&*object, &**stored)) {
+        if is_same {
+            return batch.confirm(&key);
+        }
+        if order == Order::Forward && is_older(&*object, &**stored) {
             return;
         }
     }
     batch.upsert(key, object);
-}
-
-fn is_older<K: Object>(object: &K, than: &K) -> bool {
-    match (object.resource_version(), than.resource_version()) {
-        (Some(a), Some(b)) => a.is_older_than(&b),
-        _ => false,
-    }
 }
 
 impl<K: Object> Replace<K> for Replacement<K> {
@@ -152,15 +149,12 @@ impl<K: Object> Replace<K> for Replacement<K> {
     }
 
     fn finish(self, end: ReplaceEnd) {
-        if end.rewind {
-            return self.apply(Some(end.resource_version), Order::AsListed);
-        }
-        let known = self.store.resource_version();
-        // Everything that an older list says has happened before what the store knows.
-        if known.is_some_and(|known| end.resource_version.is_older_than(&known)) {
-            return;
-        }
-        self.apply(Some(end.resource_version), Order::Forward);
+        let order = if end.rewind {
+            Order::Rewind
+        } else {
+            Order::Forward
+        };
+        self.apply(end.resource_version, order);
     }
 }
 
@@ -170,7 +164,10 @@ impl<K: Object> DeltaSink<K> for Store<K> {
     type Replace = Replacement<K>;
 
     fn known(&self, key: &ObjectKey) -> Option<Known> {
-        self.get(key).map(|object| Known::of(&*object))
+        self.shared
+            .root()
+            .base(key)
+            .map(|object| Known::of(&**object))
     }
 
     fn add(&self, key: ObjectKey, object: Arc<K>) {
@@ -180,19 +177,19 @@ impl<K: Object> DeltaSink<K> for Store<K> {
     fn update(&self, key: ObjectKey, object: Arc<K>) {
         let mut batch = self.begin_batch();
         let resource_version = object.resource_version();
-        put(&mut batch, key, object, Order::Forward);
+        let is_outdated = batch.get(&key).is_some_and(|stored| {
+            Known::of(&**stored).is_same_copy(&Known::of(&*object)) || is_older(&*object, &**stored)
+        });
+        if !is_outdated {
+            batch.upsert(key, object);
+        }
         advance(&mut batch, resource_version);
         batch.commit();
     }
 
     fn delete(&self, key: ObjectKey, deletion: Deletion<K>) {
         let mut batch = self.begin_batch();
-        if batch
-            .get(&key)
-            .is_some_and(|stored| ends(&deletion, &**stored))
-        {
-            batch.remove(&key);
-        }
+        batch.delete(&key, &deletion);
         advance(&mut batch, deletion.resource_version);
         batch.commit();
     }
@@ -225,25 +222,5 @@ fn advance<K: Object>(batch: &mut Batch<'_, K>, resource_version: Option<Resourc
         .is_some_and(|known| new.is_older_than(known))
     {
         batch.set_resource_version(new);
-    }
-}
-
-/// True if a deletion ends the life of the stored object: it is of the same life, or of a later one. The deletion of an
-/// earlier life is late, and says nothing of this one.
-fn ends<K: Object>(deletion: &Deletion<K>, stored: &K) -> bool {
-    let is_older = match (&deletion.resource_version, stored.resource_version()) {
-        (Some(deleted), Some(stored)) => deleted.is_older_than(&stored),
-        _ => false,
-    };
-    match (&deletion.uid, stored.uid()) {
-        (Some(deleted), Some(stored_uid)) if *deleted == stored_uid => true,
-        (Some(_), Some(_)) => {
-            let newer = deletion
-                .resource_version
-                .as_ref()
-                .zip(stored.resource_version());
-            newer.is_some_and(|(deleted, stored)| stored.is_older_than(deleted))
-        }
-        _ => !is_older,
     }
 }

@@ -4,13 +4,16 @@ use std::any::type_name;
 use std::borrow::Borrow;
 use std::fmt;
 use std::hash::Hash;
+use std::ops::{Bound, RangeBounds};
 use std::sync::Arc;
 
+use crate::digest::LabelDigest;
 use crate::index::{Index, IndexError, IndexStatus, Prepared, Table, TableOf};
 use crate::key::{KeyLike, ObjectKey};
 use crate::object::Object;
 use crate::posting::{Posting, PostingIter};
 use crate::root::Root;
+use crate::selector::Selector;
 use crate::version::ResourceVersion;
 
 /// A consistent view of all objects and all indexes of a [`Store`](crate::Store) at one moment.
@@ -60,6 +63,10 @@ impl<K: Object> fmt::Debug for Snapshot<K> {
 }
 
 impl<K: Object> Snapshot<K> {
+    pub(crate) fn root(&self) -> &Root<K> {
+        &self.root
+    }
+
     pub(crate) const fn new(root: triomphe::Arc<Root<K>>) -> Self {
         Self { root }
     }
@@ -128,6 +135,18 @@ impl<K: Object> Snapshot<K> {
     #[must_use]
     pub fn revision(&self) -> u64 {
         self.root.revision
+    }
+
+    /// What the server said last of a key: the object without what was [added by hand](crate::Store::overlay).
+    #[must_use]
+    pub fn base<Q: KeyLike + ?Sized>(&self, key: &Q) -> Option<&Arc<K>> {
+        self.root.base(key)
+    }
+
+    /// True if the object of this key was [added by hand](crate::Store::overlay), and the server has not told of it yet.
+    #[must_use]
+    pub fn is_overlaid<Q: KeyLike + ?Sized>(&self, key: &Q) -> bool {
+        self.root.is_overlaid(key)
     }
 
     /// True if a newer copy of the object came in but could not be decoded, so that this one is out of date.
@@ -269,6 +288,41 @@ impl<K: Object> Snapshot<K> {
             .map(|(value, slots)| (value, self.indexed(Some(slots)))))
     }
 
+    /// The values of an ordered index within bounds, and the objects of each, in the order of the values.
+    ///
+    /// # Errors
+    /// When there is no ordered index of this name with values of this type.
+    pub fn range<'a, V, Q, R>(
+        &'a self,
+        index: &Index<V>,
+        range: R,
+    ) -> Result<impl Iterator<Item = (&'a V, Indexed<'a, K>)> + use<'a, K, V, Q, R>, IndexError>
+    where
+        V: Borrow<Q> + Ord + Hash + Send + Sync + 'static,
+        Q: Ord + ?Sized,
+        R: RangeBounds<Q>,
+    {
+        let found = self.table_of::<V>(index.name())?.range(range);
+        let found = found.ok_or_else(|| IndexError::NotOrdered {
+            name: index.name().to_owned(),
+        })?;
+        Ok(found.map(|(value, slots)| (value, self.indexed(Some(slots)))))
+    }
+
+    /// The values of an ordered text index that start with `prefix`, and the objects of each, in order.
+    ///
+    /// # Errors
+    /// When there is no ordered text index of this name.
+    pub fn prefix<'a>(
+        &'a self,
+        index: &Index,
+        prefix: &'a str,
+    ) -> Result<impl Iterator<Item = (&'a String, Indexed<'a, K>)> + use<'a, K>, IndexError> {
+        let from = (Bound::Included(prefix), Bound::Unbounded);
+        let values = self.range::<String, str, _>(index, from)?;
+        Ok(values.take_while(move |(value, _)| value.starts_with(prefix)))
+    }
+
     fn table(&self, name: &str) -> Result<&dyn Table<K>, IndexError> {
         self.root.index(name).ok_or_else(|| IndexError::NotFound {
             name: name.to_owned(),
@@ -338,6 +392,14 @@ impl<'a, K: Object> Indexed<'a, K> {
         self.slots.filter_map(move |slot| root.key(slot))
     }
 
+    pub(crate) fn select<S: Selector>(self, selector: &S) -> impl Iterator<Item = &'a Arc<K>> {
+        let root = self.root;
+        self.slots.filter_map(move |slot| {
+            let object = root.object(slot)?;
+            is_chosen(selector, root.digest(slot), object).then_some(object)
+        })
+    }
+
     /// Their keys and themselves.
     pub fn entries(self) -> impl Iterator<Item = (&'a ObjectKey, &'a Arc<K>)> {
         let root = self.root;
@@ -360,3 +422,16 @@ impl<'a, K: Object> Iterator for Indexed<'a, K> {
 }
 
 impl<K: Object> ExactSizeIterator for Indexed<'_, K> {}
+
+/// Looks at the object only if its digest leaves the answer open.
+#[inline]
+pub(crate) fn is_chosen<K: Object, S: Selector>(
+    selector: &S,
+    digest: LabelDigest,
+    object: &Arc<K>,
+) -> bool {
+    match selector.decide(digest) {
+        Some(decided) => decided,
+        None => selector.matches(object.metadata()),
+    }
+}

@@ -1,8 +1,14 @@
-//! Waiting for a store to catch up.
+//! Waiting for a store to catch up, or to change.
 
+use std::borrow::Borrow;
+use std::hash::Hash;
+
+use crate::index::{Index, index_tag};
+use crate::key::{KeyLike, hash_value};
 use crate::object::Object;
 use crate::store::Store;
 use crate::version::ResourceVersion;
+use crate::watch::{Tag, Watch};
 
 /// Why a wait for a store cannot succeed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -62,5 +68,28 @@ impl<K: Object> Store<K> {
                 None => Err(not_comparable()),
             },
         }
+    }
+
+    /// Watches the whole store: tells of everything that is published from now on, resource versions included.
+    #[must_use]
+    pub fn watch(&self) -> Watch<K> {
+        Watch::of_store(self)
+    }
+
+    /// Watches the object of one key, whether or not there is one at present.
+    #[must_use]
+    pub fn watch_key<Q: KeyLike + ?Sized>(&self, key: &Q) -> Watch<K> {
+        Watch::of_tag(self, Tag::key(key))
+    }
+
+    /// Watches the objects that have a value in an index: tells when one gets the value, loses it, or is written while
+    /// it has it. The index may be added later.
+    #[must_use]
+    pub fn watch_index<V, Q>(&self, index: &Index<V>, value: &Q) -> Watch<K>
+    where
+        V: Borrow<Q>,
+        Q: Hash + ?Sized,
+    {
+        Watch::of_tag(self, Tag::value(index_tag(index.name()), hash_value(value)))
     }
 }

@@ -6,8 +6,10 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use crate::index::error::IndexError;
+use crate::index::ordered::{Order, OrderedValues};
 use crate::index::table::{Table, TableOf};
 use crate::index::values::{IndexOutcome, IndexValues};
+use crate::key::hash_value;
 use crate::object::Object;
 
 /// The name of the index by namespace, which [`Store::add_namespace_index`](crate::Store::add_namespace_index) adds.
@@ -16,10 +18,19 @@ pub const NAMESPACE_INDEX: &str = "namespace";
 
 type Function<K, V> = dyn Fn(&K, &mut IndexValues<'_, V>) -> Option<String> + Send + Sync;
 
+/// What stands for an index in the tags of its values.
+pub(crate) fn index_tag(name: &str) -> u32 {
+    hash_value(name)
+}
+
 /// The name and the function of an index.
 pub(crate) struct Definition<K, V: 'static> {
     name: Arc<str>,
+    /// The hash of the name.
+    tag: u32,
     function: Box<Function<K, V>>,
+    /// Makes the order of the values, if they have one.
+    order: Option<fn() -> Box<dyn Order<V>>>,
 }
 
 impl<K, V> Definition<K, V> {
@@ -30,12 +41,32 @@ impl<K, V> Definition<K, V> {
     {
         Self {
             name: Arc::from(name),
+            tag: index_tag(name),
+            order: None,
             function: Box::new(move |object, values| function(object, values).failure()),
         }
     }
 
-    pub(super) fn name(&self) -> &Arc<str> {
+    fn ordered(self) -> Self
+    where
+        V: Ord + Send + Sync,
+    {
+        Self {
+            order: Some(|| Box::new(OrderedValues::default())),
+            ..self
+        }
+    }
+
+    pub(super) const fn name(&self) -> &Arc<str> {
         &self.name
+    }
+
+    pub(super) const fn tag(&self) -> u32 {
+        self.tag
+    }
+
+    pub(super) fn order(&self) -> Option<Box<dyn Order<V>>> {
+        self.order.map(|make| make())
     }
 
     /// Runs user code: it may panic.
@@ -184,6 +215,20 @@ impl<K: Object> Indexers<K> {
     {
         self.definitions
             .push(Arc::new(Arc::new(Definition::new(name, function))));
+        self
+    }
+
+    /// Adds an index that can also be asked for ranges of its values, and texts for a prefix.
+    #[must_use]
+    pub fn ordered_index<V, F, R>(mut self, name: &str, function: F) -> Self
+    where
+        V: Ord + Hash + Send + Sync + 'static,
+        F: Fn(&K, &mut IndexValues<'_, V>) -> R + Send + Sync + 'static,
+        R: IndexOutcome,
+    {
+        self.definitions.push(Arc::new(Arc::new(
+            Definition::new(name, function).ordered(),
+        )));
         self
     }
 

@@ -21,7 +21,15 @@ pub enum IndexError {
         /// The name that was to be added.
         name: String,
     },
-    /// The index holds values of another type, or in no order.
+    /// The index keeps its values in no order.
+    #[error(
+        "index {name:?} keeps its values in no order; add it as an ordered index to ask for ranges"
+    )]
+    NotOrdered {
+        /// The name that was asked for.
+        name: String,
+    },
+    /// The index holds values of another type.
     #[error(
         "index {name:?} does not hold values of type {wanted}; ask it for the type it was added with"
     )]

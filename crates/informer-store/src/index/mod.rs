@@ -7,10 +7,13 @@
 //! - User code runs before anything is changed and outside the lock on the published root.
 
 mod definition;
+mod entries;
 mod error;
+mod ordered;
 mod table;
 mod values;
 
+pub(crate) use definition::index_tag;
 pub use definition::{Index, Indexers, NAMESPACE_INDEX};
 pub use error::{IndexError, IndexFailure, IndexStatus};
 pub(crate) use table::{Prepared, Table, TableOf};

@@ -3,29 +3,35 @@
 use std::any::Any;
 use std::borrow::Borrow;
 use std::hash::Hash;
+use std::ops::RangeBounds;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use crate::directory::Directory;
 use crate::index::definition::Definition;
+use crate::index::entries::{Place, Values};
 use crate::index::error::{IndexFailure, IndexStatus};
+use crate::index::ordered::OrderedValues;
 use crate::index::values::IndexValues;
 use crate::key::ObjectKey;
 use crate::object::Object;
 use crate::pages::PagedVec;
 use crate::posting::Posting;
+use crate::watch::Tag;
 
 /// What a store knows of an index, whatever its values are.
 pub(crate) trait Table<K>: Send + Sync {
     fn name(&self) -> &Arc<str>;
     /// Asks the function for the values of an object that lives, or will live, in this slot. Changes nothing.
     fn prepare(&self, slot: Option<u32>, key: &ObjectKey, object: &K) -> Prepared;
-    /// Enters what was prepared for the object in an old slot, or in the next one.
+    /// Enters what was prepared for the object in an old slot, or in the next one. Runs no user code but what
+    /// [`prepare`](Self::prepare) has run already.
     fn apply(&mut self, slot: u32, prepared: Prepared);
     /// Takes a slot out; the last slot moves there.
     fn swap_remove(&mut self, slot: u32);
+    /// The tags of the values of a slot, for those who watch them.
+    fn touch(&self, slot: u32, touch: &mut dyn FnMut(Tag));
     fn status(&self) -> IndexStatus;
     fn left_out(&self) -> &Posting;
     /// An index by the same function over nothing.
@@ -59,6 +65,10 @@ impl Prepared {
     pub(super) fn len(&self) -> usize {
         self.known.len() + self.fresh.len()
     }
+
+    pub(crate) fn failure(&self) -> Option<&IndexFailure> {
+        self.failure.as_deref()
+    }
 }
 
 /// Where an object stands in an index: in which values, and at which position of each.
@@ -68,12 +78,6 @@ enum Places {
     One(Place),
     Many(triomphe::Arc<Vec<Place>>),
     LeftOut { position: u32 },
-}
-
-#[derive(Clone, Copy)]
-struct Place {
-    value: u32,
-    position: u32,
 }
 
 impl Places {
@@ -90,138 +94,6 @@ impl Places {
             [] => Self::None,
             [place] => Self::One(*place),
             many => Self::Many(triomphe::Arc::new(many.to_vec())),
-        }
-    }
-}
-
-/// The values of an index and the slots that have them.
-pub(crate) struct Values<V> {
-    by_value: Directory,
-    entries: PagedVec<Option<Entry<V>>, 4>,
-    /// Numbers of entries that may be free; those at the end are cut off instead.
-    free: PagedVec<u32, 32>,
-    live: u32,
-}
-
-struct Entry<V> {
-    value: Arc<V>,
-    hash: u32,
-    slots: Posting,
-}
-
-impl<V> Clone for Entry<V> {
-    fn clone(&self) -> Self {
-        Self {
-            value: Arc::clone(&self.value),
-            hash: self.hash,
-            slots: self.slots.clone(),
-        }
-    }
-}
-
-impl<V> Clone for Values<V> {
-    fn clone(&self) -> Self {
-        Self {
-            by_value: self.by_value.clone(),
-            entries: self.entries.clone(),
-            free: self.free.clone(),
-            live: self.live,
-        }
-    }
-}
-
-impl<V> Default for Values<V> {
-    fn default() -> Self {
-        Self {
-            by_value: Directory::default(),
-            entries: PagedVec::default(),
-            free: PagedVec::default(),
-            live: 0,
-        }
-    }
-}
-
-impl<V> Values<V> {
-    fn entry(&self, id: u32) -> Option<&Entry<V>> {
-        self.entries.get(id)?.as_ref()
-    }
-
-    /// True if entry `id` is of this value.
-    pub(super) fn is<Q>(&self, id: u32, value: &Q) -> bool
-    where
-        V: Borrow<Q>,
-        Q: Eq + ?Sized,
-    {
-        self.entry(id)
-            .is_some_and(|entry| (*entry.value).borrow() == value)
-    }
-
-    pub(super) fn find<Q>(&self, hash: u32, value: &Q) -> Option<u32>
-    where
-        V: Borrow<Q>,
-        Q: Eq + ?Sized,
-    {
-        self.by_value.find(hash, |id| self.is(id, value))
-    }
-
-    fn add(&mut self, hash: u32, value: Arc<V>) -> u32 {
-        let entry = Some(Entry {
-            value,
-            hash,
-            slots: Posting::default(),
-        });
-        self.live += 1;
-        while let Some(id) = self.free.pop() {
-            if let Some(free @ None) = self.entries.get_mut(id) {
-                *free = entry;
-                self.by_value.insert(hash, id);
-                return id;
-            }
-        }
-        let id = self.entries.push(entry);
-        self.by_value.insert(hash, id);
-        id
-    }
-
-    fn link(&mut self, id: u32, slot: u32) -> Place {
-        let slots = self
-            .entries
-            .get_mut(id)
-            .and_then(Option::as_mut)
-            .map(|entry| &mut entry.slots);
-        Place {
-            value: id,
-            position: slots.map_or(0, |slots| slots.push(slot)),
-        }
-    }
-
-    /// Takes a slot out of a value, and the value out if it was its last. Returns the slot that moved there.
-    fn unlink(&mut self, place: Place) -> Option<u32> {
-        let entry = self.entries.get_mut(place.value)?.as_mut()?;
-        let moved = entry.slots.swap_remove(place.position);
-        if entry.slots.is_empty() {
-            let hash = entry.hash;
-            self.by_value.remove(hash, place.value);
-            self.release(place.value);
-        }
-        moved
-    }
-
-    fn release(&mut self, id: u32) {
-        self.live -= 1;
-        if self.live == 0 {
-            *self = Self::default();
-            return;
-        }
-        if let Some(entry) = self.entries.get_mut(id) {
-            *entry = None;
-        }
-        if id + 1 < self.entries.len() {
-            self.free.push(id);
-            return;
-        }
-        while !self.entries.is_empty() && self.entry(self.entries.len() - 1).is_none() {
-            self.entries.pop();
         }
     }
 }
@@ -253,8 +125,8 @@ impl<K, V> Clone for TableOf<K, V> {
 impl<K, V> TableOf<K, V> {
     pub(super) fn new(definition: Arc<Definition<K, V>>) -> Self {
         Self {
+            values: Values::new(definition.order()),
             definition,
-            values: Values::default(),
             places: PagedVec::default(),
             left_out: Posting::default(),
             failures: 0,
@@ -276,11 +148,26 @@ impl<K: 'static, V: Hash + Eq + Send + Sync + 'static> TableOf<K, V> {
 
     /// The values that have objects, and their slots.
     pub(crate) fn entries(&self) -> impl Iterator<Item = (&Arc<V>, &Posting)> {
-        self.values
-            .entries
-            .iter()
-            .flatten()
-            .map(|entry| (&entry.value, &entry.slots))
+        self.values.iter().map(|entry| (&entry.value, &entry.slots))
+    }
+
+    /// The values within bounds and their slots, in order; `None` if this index has no order.
+    pub(crate) fn range<'a, Q, R>(
+        &'a self,
+        range: R,
+    ) -> Option<impl Iterator<Item = (&'a V, &'a Posting)> + use<'a, K, V, Q, R>>
+    where
+        V: Borrow<Q> + Ord,
+        Q: Ord + ?Sized,
+        R: RangeBounds<Q>,
+    {
+        let order = self
+            .values
+            .order()?
+            .as_any()
+            .downcast_ref::<OrderedValues<V>>()?;
+        let with_slots = |(value, id)| Some((value, &self.values.entry(id)?.slots));
+        Some(order.range(range).filter_map(with_slots))
     }
 
     /// The slots of the values that were prepared and are known.
@@ -443,25 +330,27 @@ impl<K: Object, V: Hash + Eq + Send + Sync + 'static> Table<K> for TableOf<K, V>
         match self.places.get(slot) {
             Some(Places::LeftOut { position }) => self.left_out.set(*position, slot),
             Some(moved) => {
-                for place in moved.as_slice() {
-                    let entry = self
-                        .values
-                        .entries
-                        .get_mut(place.value)
-                        .and_then(Option::as_mut);
-                    if let Some(entry) = entry {
-                        entry.slots.set(place.position, slot);
-                    }
-                }
+                moved
+                    .as_slice()
+                    .iter()
+                    .for_each(|place| self.values.moved(*place, slot));
             }
             None => {}
+        }
+    }
+
+    fn touch(&self, slot: u32, touch: &mut dyn FnMut(Tag)) {
+        for place in self.places.get(slot).map_or(&[][..], Places::as_slice) {
+            if let Some(entry) = self.values.entry(place.value) {
+                touch(Tag::value(self.definition.tag(), entry.hash));
+            }
         }
     }
 
     fn status(&self) -> IndexStatus {
         IndexStatus {
             name: Arc::clone(self.definition.name()),
-            values: self.values.live as usize,
+            values: self.values.len(),
             left_out: self.left_out.len() as usize,
             failures: self.failures,
             last_failure: self.last_failure.as_deref().cloned(),

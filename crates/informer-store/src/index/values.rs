@@ -5,7 +5,8 @@ use std::borrow::Borrow;
 use std::hash::Hash;
 use std::sync::Arc;
 
-use crate::index::table::{Fresh, Prepared, Values};
+use crate::index::entries::Values;
+use crate::index::table::{Fresh, Prepared};
 use crate::key::hash_value;
 
 /// Collects the index values of one object. A value the index already has is not copied.
@@ -63,7 +64,9 @@ impl<V: Hash + Eq + Send + Sync + 'static> IndexValues<'_, V> {
                     .is_some_and(|known| known.borrow() == value)
         };
         if !self.found.fresh.iter().any(is_it) {
-            let value: Arc<dyn Any + Send + Sync> = Arc::new(value.to_owned());
+            let value = value.to_owned();
+            self.known.rehearse(&value);
+            let value: Arc<dyn Any + Send + Sync> = Arc::new(value);
             self.found.fresh.push(Fresh { hash, value });
         }
     }

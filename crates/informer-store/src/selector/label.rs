@@ -3,6 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use crate::digest::LabelDigest;
 use crate::object::ObjectMetadata;
 use crate::selector::Selector;
 use crate::selector::error::SelectorError;
@@ -190,6 +191,19 @@ impl Selector for LabelSelector {
 
     fn is_nothing(&self) -> bool {
         Self::is_nothing(self)
+    }
+
+    #[inline]
+    fn decide(&self, digest: LabelDigest) -> Option<bool> {
+        let mut decided = Some(true);
+        for requirement in &self.requirements {
+            match requirement.decide(digest) {
+                Some(false) => return Some(false),
+                Some(true) => {}
+                None => decided = None,
+            }
+        }
+        decided
     }
 }
 

@@ -11,6 +11,7 @@ pub use field::FieldSelector;
 pub use label::LabelSelector;
 pub use requirement::{Operator, Requirement};
 
+use crate::digest::LabelDigest;
 use crate::object::ObjectMetadata;
 
 /// Chooses objects by their metadata.
@@ -23,6 +24,13 @@ pub trait Selector {
 
     /// True if it is clear from the selector alone that no object is chosen.
     fn is_nothing(&self) -> bool;
+
+    /// What the digest of an object's labels says of the object, if it says anything.
+    #[doc(hidden)]
+    fn decide(&self, digest: LabelDigest) -> Option<bool> {
+        let _ = digest;
+        None
+    }
 }
 
 /// Chooses what both choose.
@@ -38,6 +46,14 @@ impl<A: Selector, B: Selector> Selector for (A, B) {
     fn is_nothing(&self) -> bool {
         self.0.is_nothing() || self.1.is_nothing()
     }
+
+    fn decide(&self, digest: LabelDigest) -> Option<bool> {
+        match (self.0.decide(digest), self.1.decide(digest)) {
+            (Some(false), _) | (_, Some(false)) => Some(false),
+            (Some(true), Some(true)) => Some(true),
+            _ => None,
+        }
+    }
 }
 
 impl<T: Selector + ?Sized> Selector for &T {
@@ -51,6 +67,10 @@ impl<T: Selector + ?Sized> Selector for &T {
 
     fn is_nothing(&self) -> bool {
         (**self).is_nothing()
+    }
+
+    fn decide(&self, digest: LabelDigest) -> Option<bool> {
+        (**self).decide(digest)
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::digest::LabelDigest;
 use crate::object::ObjectMetadata;
 use crate::selector::error::SelectorError;
 
@@ -53,6 +54,8 @@ pub struct Requirement {
     values: Box<[Box<str>]>,
     /// The operand of `>` and `<`.
     number: i64,
+    /// The bits that an object with the label has in its digest: one entry for each value, or one for any value.
+    bits: Box<[u64]>,
 }
 
 impl Requirement {
@@ -81,12 +84,34 @@ impl Requirement {
             Operator::GreaterThan | Operator::LessThan => number_of(key, &values[0])?,
             _ => 0,
         };
+        let bits = match operator {
+            Operator::Equals | Operator::NotEquals | Operator::In | Operator::NotIn => values
+                .iter()
+                .map(|value| LabelDigest::label_bits(key, value))
+                .collect(),
+            _ => Box::from([LabelDigest::key_bits(key)]),
+        };
+        let key = Box::from(key);
         Ok(Self {
-            key: Box::from(key),
+            key,
             operator,
             values: values.into_boxed_slice(),
             number,
+            bits,
         })
+    }
+
+    /// What the digest of an object's labels says of the condition, if it says anything.
+    #[inline]
+    pub(super) fn decide(&self, digest: LabelDigest) -> Option<bool> {
+        if self.bits.iter().any(|&bits| digest.may_have(bits)) {
+            return None;
+        }
+        let is_negative = matches!(
+            self.operator,
+            Operator::NotEquals | Operator::NotIn | Operator::DoesNotExist
+        );
+        Some(is_negative)
     }
 
     /// The label's key.

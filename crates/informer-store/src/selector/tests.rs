@@ -1,6 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::digest::LabelDigest;
 use crate::object::OwnerReference;
 use crate::uid::Uid;
 use crate::version::ResourceVersion;
@@ -207,7 +208,7 @@ fn requirement() -> impl Strategy<Value = Requirement> {
     let value = prop_oneof![1 => Just(String::new()), 5 => word()];
     let key =
         (prop::option::of("[a-z]{1,5}(\\.[a-z]{1,5})?"), word()).prop_map(|(prefix, name)| {
-            prefix.map_or(name.clone(), |prefix| format!("{prefix}/{name}"))
+            prefix.map_or_else(|| name.clone(), |prefix| format!("{prefix}/{name}"))
         });
     (key, 0..8, prop::collection::vec(value, 1..4), any::<i64>()).prop_map(
         |(key, operator, values, number)| {
@@ -279,6 +280,9 @@ proptest! {
         let expected = requirements.iter().all(|requirement| naive(requirement, &object));
         let selector: LabelSelector = requirements.into_iter().collect();
         prop_assert_eq!(selector.matches(&object), expected);
+        // What the digest decides is what the labels say.
+        let decided = selector.decide(LabelDigest::of(&object));
+        prop_assert!(decided.is_none_or(|decided| decided == expected));
         if selector.is_nothing() {
             prop_assert!(!expected);
         }

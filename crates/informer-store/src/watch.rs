@@ -1,0 +1,220 @@
+//! Waiting for changes: of a store, of one key, of one index value.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+
+use event_listener::Event;
+use parking_lot::Mutex;
+
+use crate::effects::Touched;
+use crate::key::{KeyLike, short_hash};
+use crate::object::Object;
+use crate::store::Store;
+use crate::wait::WaitError;
+
+/// What a watch is of, by hashes: two things of one tag wake each other's watches, and nothing worse.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct Tag(u64);
+
+impl Tag {
+    pub(crate) fn key<Q: KeyLike + ?Sized>(key: &Q) -> Self {
+        Self(u64::from(short_hash(key)))
+    }
+
+    /// A value of an index; the index is told by the hash of its name.
+    pub(crate) const fn value(index: u32, value: u32) -> Self {
+        Self((index as u64 | 1) << 32 | value as u64)
+    }
+}
+
+/// All watches of keys and index values of a store.
+#[derive(Default)]
+pub(crate) struct Watches {
+    count: AtomicUsize,
+    by_tag: Mutex<HashMap<Tag, Vec<Arc<Interest>>>>,
+}
+
+#[derive(Default)]
+struct Interest {
+    touched: Event,
+    times: AtomicU64,
+}
+
+impl Interest {
+    fn touch(&self) {
+        self.times.fetch_add(1, Ordering::Release);
+        self.touched.notify(usize::MAX);
+    }
+}
+
+impl Watches {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.count.load(Ordering::SeqCst) == 0
+    }
+
+    /// Wakes the watches of what a published write touched.
+    pub(crate) fn tell(&self, touched: Touched) {
+        // Somebody may have started to watch while the write was made, unheard by it.
+        if self.is_empty() {
+            return;
+        }
+        let by_tag = self.by_tag.lock();
+        match touched {
+            Touched::These(tags) => tags
+                .iter()
+                .filter_map(|tag| by_tag.get(tag))
+                .flatten()
+                .for_each(|interest| interest.touch()),
+            Touched::Unknown | Touched::Everything => {
+                by_tag
+                    .values()
+                    .flatten()
+                    .for_each(|interest| interest.touch());
+            }
+        }
+    }
+
+    fn add(&self, tag: Tag) -> Arc<Interest> {
+        let interest = Arc::new(Interest::default());
+        let mut by_tag = self.by_tag.lock();
+        self.count.fetch_add(1, Ordering::SeqCst);
+        by_tag.entry(tag).or_default().push(Arc::clone(&interest));
+        interest
+    }
+
+    fn remove(&self, tag: Tag, interest: &Arc<Interest>) {
+        let mut by_tag = self.by_tag.lock();
+        let Some(interests) = by_tag.get_mut(&tag) else {
+            return;
+        };
+        interests.retain(|other| !Arc::ptr_eq(other, interest));
+        if interests.is_empty() {
+            by_tag.remove(&tag);
+        }
+        self.count.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+/// Tells when something of a store has changed since it was last asked. Made by [`Store::watch`],
+/// [`Store::watch_key`] and the others; works on any async runtime.
+///
+/// It says that there is something new, not what: read the store for that. Changes that come faster than it is asked
+/// are one. Seldom it wakes for nothing.
+///
+/// ```
+/// use informer_store::Store;
+/// use k8s_openapi::api::core::v1::Pod;
+///
+/// # async fn follow(store: Store<Pod>) -> Result<(), informer_store::WaitError> {
+/// let mut watch = store.watch_key("shop/cart-1");
+/// loop {
+///     match store.get("shop/cart-1") {
+///         Some(pod) => println!("cart-1 is at {:?}", pod.metadata.resource_version),
+///         None => println!("cart-1 is gone"),
+///     }
+///     watch.changed().await?;
+/// }
+/// # }
+/// ```
+pub struct Watch<K: Object> {
+    store: Store<K>,
+    of: WatchOf,
+    seen: u64,
+}
+
+enum WatchOf {
+    Store,
+    Tag(Tag, Arc<Interest>),
+}
+
+impl<K: Object> fmt::Debug for Watch<K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Watch")
+            .field("has_changed", &self.has_changed())
+            .finish_non_exhaustive()
+    }
+}
+
+impl<K: Object> Drop for Watch<K> {
+    fn drop(&mut self) {
+        if let WatchOf::Tag(tag, interest) = &self.of {
+            self.store.shared.watches.remove(*tag, interest);
+        }
+    }
+}
+
+impl<K: Object> Watch<K> {
+    pub(crate) fn of_store(store: &Store<K>) -> Self {
+        Self {
+            store: store.clone(),
+            of: WatchOf::Store,
+            seen: store.revision(),
+        }
+    }
+
+    pub(crate) fn of_tag(store: &Store<K>, tag: Tag) -> Self {
+        let interest = store.shared.watches.add(tag);
+        Self {
+            store: store.clone(),
+            of: WatchOf::Tag(tag, interest),
+            seen: 0,
+        }
+    }
+
+    /// Waits until something has changed since this was last called, or since the watch was made.
+    ///
+    /// Dropping the future loses no change: the next call reports it.
+    ///
+    /// # Errors
+    /// When the store is closed and there is no change left to report.
+    pub async fn changed(&mut self) -> Result<(), WaitError> {
+        loop {
+            let touched = match &self.of {
+                WatchOf::Store => self.store.shared.published.listen(),
+                WatchOf::Tag(_, interest) => interest.touched.listen(),
+            };
+            // A watch of a tag hears of the end here.
+            let closed = self.store.shared.ended.listen();
+            let times = self.times();
+            if times != self.seen {
+                self.seen = times;
+                return Ok(());
+            }
+            if self.store.shared.is_closed() {
+                return Err(WaitError::Closed);
+            }
+            either(touched, closed).await;
+        }
+    }
+
+    /// True if something has changed since [`changed`](Self::changed) last returned.
+    #[must_use]
+    pub fn has_changed(&self) -> bool {
+        self.times() != self.seen
+    }
+
+    fn times(&self) -> u64 {
+        match &self.of {
+            WatchOf::Store => self.store.revision(),
+            WatchOf::Tag(_, interest) => interest.times.load(Ordering::Acquire),
+        }
+    }
+}
+
+/// Resolves when one of the two does.
+async fn either<A, B>(a: A, b: B)
+where
+    A: Future<Output = ()>,
+    B: Future<Output = ()>,
+{
+    let (mut a, mut b) = (std::pin::pin!(a), std::pin::pin!(b));
+    std::future::poll_fn(|context| {
+        if a.as_mut().poll(context).is_ready() {
+            return std::task::Poll::Ready(());
+        }
+        b.as_mut().poll(context)
+    })
+    .await;
+}
