@@ -57,7 +57,8 @@ pub enum ListMode {
     Stream,
 }
 
-/// How fresh the first list has to be. Later ones are never older than what was seen before.
+/// How fresh the first list has to be. Later ones are never older than what was seen before, and a streaming list
+/// gives the newest state in any case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum FirstList {

@@ -140,6 +140,11 @@ fn an_expired_list_is_asked_at_once_for_the_newest_state() {
     rig.fails(FailureKind::Expired);
     let (options, after) = rig.timed_list();
     assert_eq!((options.resource_version, after), (None, Duration::ZERO));
+    // It is left for this once only.
+    rig.list_ends(20);
+    rig.watch_opens();
+    rig.fails(FailureKind::Expired);
+    assert_eq!(asked(&rig.list()), Some(20));
 }
 
 /// RF21; peers 5

@@ -273,6 +273,10 @@ fn a_version_that_is_refused_is_left_at_once_and_then_slowly() {
             waits[..4].is_sorted() && waits[5] > 20 * SECOND,
             "{waits:?}"
         );
+        rig.opens();
+        rig.marker(20);
+        rig.fails(FailureKind::Expired);
+        assert_eq!(asked(&rig.streaming_list()), Some(20));
     }
 }
 
