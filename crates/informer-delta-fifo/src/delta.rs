@@ -45,6 +45,19 @@ impl<K> Delta<K> {
         }
     }
 
+    /// The object, in the state that this delta tells; `None` for [`SetAside`](Self::SetAside).
+    #[must_use]
+    pub fn into_object(self) -> Option<Arc<K>> {
+        match self {
+            Self::Added(object)
+            | Self::Updated(object)
+            | Self::Replaced(object)
+            | Self::Sync(object) => Some(object),
+            Self::Deleted(deleted) => Some(deleted.into_object()),
+            Self::SetAside(_) => None,
+        }
+    }
+
     /// True for [`Deleted`](Self::Deleted).
     #[must_use]
     pub const fn is_deleted(&self) -> bool {

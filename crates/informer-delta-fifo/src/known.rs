@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use informer_store::{Object, ObjectKey};
+use informer_store::{Object, ObjectKey, Store};
 
 /// The objects that a consumer has applied: its store.
 ///
@@ -39,5 +39,27 @@ impl<K: Object, T: KnownObjects<K> + ?Sized> KnownObjects<K> for Arc<T> {
 
     fn stored_key(&self, key: &ObjectKey) -> Option<ObjectKey> {
         (**self).stored_key(key)
+    }
+}
+
+/// What the server said: objects that were put over it by hand do not count.
+impl<K: Object> KnownObjects<K> for Store<K> {
+    fn get(&self, key: &ObjectKey) -> Option<Arc<K>> {
+        self.snapshot().base(key).cloned()
+    }
+
+    fn for_each(&self, visit: &mut dyn FnMut(&ObjectKey, &Arc<K>)) {
+        let snapshot = self.snapshot();
+        for (key, object) in snapshot.iter() {
+            if !snapshot.is_overlaid(key) {
+                visit(key, object);
+            } else if let Some(base) = snapshot.base(key) {
+                visit(key, base);
+            }
+        }
+    }
+
+    fn stored_key(&self, key: &ObjectKey) -> Option<ObjectKey> {
+        self.snapshot().key(key).cloned()
     }
 }

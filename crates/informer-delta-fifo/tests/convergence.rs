@@ -260,7 +260,7 @@ impl World {
     }
 
     /// Applies the batch, and checks that no life of a key is mixed up with another and none goes back in time.
-    fn apply(&mut self) {
+    fn apply(&self) {
         let Some(batch) = &self.batch else { return };
         let mut shadow = self.store.contents();
         for deltas in batch.iter() {
@@ -290,9 +290,9 @@ impl World {
         let Some(batch) = self.batch.take() else {
             return;
         };
-        batch
-            .iter()
-            .for_each(|deltas| drop(self.ahead.remove(deltas.key())));
+        for deltas in batch.iter() {
+            self.ahead.remove(deltas.key());
+        }
         let versions = batch
             .iter()
             .flat_map(|deltas| deltas.deltas().collect::<Vec<_>>());

@@ -4,7 +4,7 @@ mod common;
 
 use std::sync::Arc;
 
-use common::{Calls, NaiveStore, Thing, key, plain, short, thing};
+use common::{Calls, NaiveStore, Thing, key, plain, short, thing, uid};
 use informer_delta_fifo::{Config, DeltaFifo};
 use informer_store::{Deletion, DeltaSink, Known, Replace, ReplaceEnd};
 
@@ -63,22 +63,12 @@ fn a_late_delete_of_an_older_life_is_dropped() {
     check(|fifo| fifo.deleted(&thing("a", 7, 4)), "");
     check(|fifo| fifo.deleted(&thing("a", 1, 4)), "");
     check(
-        |fifo| {
-            fifo.delete(
-                key("a"),
-                Deletion::without_object(Some("uid-7".into()), None),
-            )
-        },
+        |fifo| fifo.delete(key("a"), Deletion::without_object(Some(uid(7)), None)),
         "",
     );
     check(|fifo| fifo.deleted(&thing("a", 1, 6)), "Deleted 6");
     check(
-        |fifo| {
-            fifo.delete(
-                key("a"),
-                Deletion::without_object(Some("uid-1".into()), None),
-            )
-        },
+        |fifo| fifo.delete(key("a"), Deletion::without_object(Some(uid(1)), None)),
         "Deleted? 5",
     );
     // A later life that was never seen has ended, so this one has.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use informer_store::Object;
 
 use crate::delta::{Chain, Deleted, Delta};
-use crate::state::rules::{chain_end, is_other_life};
+use crate::state::rules::{ChainEnd, chain_end, is_other_life};
 
 /// Compresses a chain that is not empty, for a consumer that has applied `base` before it.
 ///
@@ -15,8 +15,8 @@ use crate::state::rules::{chain_end, is_other_life};
 pub(crate) fn compress<K: Object>(chain: &[Delta<K>], base: Option<&Arc<K>>) -> Chain<K> {
     let mut short = Chain::new();
     let newest = match chain_end(chain) {
-        Some(Ok(newest)) => newest,
-        Some(Err(last)) => {
+        Some(ChainEnd::Present(newest)) => newest,
+        Some(ChainEnd::Gone(last)) => {
             let ended = base.map(|base| ending(chain, base).unwrap_or_else(|| unknown(base)));
             short.push(Delta::Deleted(ended.unwrap_or_else(|| last.clone())));
             return short;

@@ -9,7 +9,7 @@ use informer_store::{ObjectKey, ReplaceEnd, ResourceVersion};
 use crate::delta::Delta;
 use crate::state::list::{ListTable, Listed};
 use crate::state::queue::Entry;
-use crate::state::rules::{Newest, chain_end};
+use crate::state::rules::{ChainEnd, Newest, chain_end};
 
 /// Up to this many entries are searched one by one.
 const SEARCH_LINEARLY: usize = 8;
@@ -129,8 +129,8 @@ impl<K> Entry<K> {
     /// What the chain says of the object.
     pub(crate) fn newest(&self) -> Option<Newest<K>> {
         chain_end(&self.chain).map(|end| match end {
-            Ok(object) => Newest::Present(Arc::clone(object)),
-            Err(_) => Newest::Gone(self.deleted_at.as_deref().cloned()),
+            ChainEnd::Present(object) => Newest::Present(Arc::clone(object)),
+            ChainEnd::Gone(_) => Newest::Gone(self.deleted_at.as_deref().cloned()),
         })
     }
 }

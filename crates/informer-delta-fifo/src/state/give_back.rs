@@ -3,10 +3,11 @@
 use informer_store::Object;
 
 use crate::delta::Chain;
+use crate::state::append::listed_delta;
 use crate::state::flight::{Flight, FlightReplace};
 use crate::state::list::{Item, Listed};
 use crate::state::queue::{Entry, Place};
-use crate::state::{Replacement, State, listed_delta};
+use crate::state::{Replacement, State};
 
 impl<K: Object> State<K> {
     /// Forgets the batch that is out, so that it can be given back.

@@ -6,10 +6,11 @@ use std::time::Instant;
 use informer_store::{Object, ObjectKey, ReplaceEnd};
 
 use crate::delta::{Chain, Deleted, Delta};
+use crate::state::append::listed_delta;
 use crate::state::arrival::Opened;
 use crate::state::list::{ListTable, Listed};
 use crate::state::rules::{ListOrder, Newest, Verdict, judge_listed, outlives_list};
-use crate::state::{Replacement, State, Sync, listed_delta};
+use crate::state::{Replacement, State, Sync};
 
 /// A list that has come to its end.
 #[derive(Debug)]
@@ -257,11 +258,11 @@ impl<K: Object> State<K> {
             Verdict::NewLife(old) => Outcome::NewLife(old, Listed::Object(object)),
             Verdict::Stale => {
                 self.counts.stale += 1;
-                self.garbage.push(object);
+                self.discard(object);
                 Outcome::Nothing
             }
             Verdict::Unchanged(known) => {
-                self.garbage.push(object);
+                self.discard(object);
                 self.tell_unchanged(key, known)
             }
         }

@@ -53,16 +53,21 @@ pub(crate) struct ListOrder {
     pub(crate) arrived_meanwhile: bool,
 }
 
-/// What a chain says of the object, or `None` if it says nothing.
-pub(crate) fn chain_end<'a, K>(
-    chain: &'a [Delta<K>],
-) -> Option<Result<&'a Arc<K>, &'a Deleted<K>>> {
+/// What a chain says of the object in the end.
+#[derive(Debug)]
+pub(crate) enum ChainEnd<'a, K> {
+    Present(&'a Arc<K>),
+    Gone(&'a Deleted<K>),
+}
+
+/// What a chain says of the object in the end, or `None` if it says nothing.
+pub(crate) fn chain_end<K>(chain: &[Delta<K>]) -> Option<ChainEnd<'_, K>> {
     chain.iter().rev().find_map(|delta| match delta {
         Delta::Added(object)
         | Delta::Updated(object)
         | Delta::Replaced(object)
-        | Delta::Sync(object) => Some(Ok(object)),
-        Delta::Deleted(deleted) => Some(Err(deleted)),
+        | Delta::Sync(object) => Some(ChainEnd::Present(object)),
+        Delta::Deleted(deleted) => Some(ChainEnd::Gone(deleted)),
         Delta::SetAside(_) => None,
     })
 }

@@ -28,7 +28,7 @@ impl ObjectMetadata for Thing {
         None
     }
     fn uid(&self) -> Option<Uid> {
-        self.uid.map(|uid| Uid::new(&format!("uid-{uid}")))
+        self.uid.map(uid)
     }
     fn resource_version(&self) -> Option<ResourceVersion> {
         self.version.map(ResourceVersion::from)
@@ -69,6 +69,17 @@ pub(crate) fn thing(name: &str, uid: u32, version: u64) -> Arc<Thing> {
         version: Some(version),
         value: version,
     })
+}
+
+/// The UID of a life, made without an allocation.
+pub(crate) fn uid(life: u32) -> Uid {
+    let mut text = *b"00000000-0000-4000-8000-000000000000";
+    let mut rest = life;
+    for digit in text.iter_mut().rev().take(10) {
+        *digit = b'0' + u8::try_from(rest % 10).expect("a digit");
+        rest /= 10;
+    }
+    Uid::new(std::str::from_utf8(&text).expect("ASCII"))
 }
 
 pub(crate) fn key(name: &str) -> ObjectKey {
@@ -202,7 +213,7 @@ pub(crate) fn short_delta(delta: &Delta<Thing>) -> String {
         Delta::SetAside(version) => {
             format!(
                 "SetAside {}",
-                version.as_ref().map_or("-".into(), ToString::to_string)
+                version.as_ref().map_or_else(|| "-".into(), ToString::to_string)
             )
         }
         other => format!(

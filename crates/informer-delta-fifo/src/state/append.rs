@@ -1,0 +1,106 @@
+//! Adding a delta to its key.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use informer_store::{Object, ObjectKey, ResourceVersion};
+
+use crate::delta::{Chain, Deleted, Delta};
+use crate::state::State;
+use crate::state::compress::compress;
+use crate::state::list::Listed;
+use crate::state::queue::{Entry, Place};
+use crate::state::rules::Newest;
+
+impl<K: Object> State<K> {
+    pub(super) fn new_entry(&self, key: ObjectKey, chain: Chain<K>, since: Instant) -> Entry<K> {
+        let before = self.arrival.complete().cloned();
+        Entry {
+            key,
+            chain,
+            deleted_at: None,
+            before,
+            since,
+        }
+    }
+
+    /// Appends a delta to its key, which keeps its place if it has one (client-go's D2).
+    pub(super) fn append(&mut self, key: ObjectKey, delta: Delta<K>, now: Instant) {
+        let Some(id) = self.queue.find(&key).or_else(|| self.promote(&key)) else {
+            let entry = self.new_entry(key, Chain::from_iter([delta]), now);
+            self.queue.push_back(entry, Place::Single);
+            return;
+        };
+        self.queue.edit(id, |entry| entry.chain.push(delta));
+        self.compress_if_long(id);
+    }
+
+    pub(super) fn append_deleted(
+        &mut self,
+        key: ObjectKey,
+        deleted: Deleted<K>,
+        at: Option<ResourceVersion>,
+        now: Instant,
+    ) {
+        self.append(key.clone(), Delta::Deleted(deleted), now);
+        if let Some(id) = self.queue.find(&key) {
+            self.queue
+                .edit(id, |entry| entry.deleted_at = at.map(Box::new));
+        }
+    }
+
+    /// Turns an item of the replace's list into an entry at the same place.
+    pub(super) fn promote(&mut self, key: &ObjectKey) -> Option<u32> {
+        let at = self.find_listed(key)?;
+        let replace = self.replace.as_mut()?;
+        let key = replace.list.item(at).key.clone();
+        let delta = listed_delta(replace.list.set(at, Listed::Told), self.emit_replaced)?;
+        let since = replace.since;
+        let entry = self.new_entry(key, Chain::from_iter([delta]), since);
+        Some(self.queue.insert_listed(entry))
+    }
+
+    /// Of two deletions in a row the older stays, unless it is a tombstone (client-go's D3).
+    pub(super) fn improve_tombstone(&mut self, key: &ObjectKey, object: Arc<K>) {
+        let Some(id) = self.queue.find(key) else {
+            return;
+        };
+        self.queue.edit(id, |entry| {
+            if let Some(Delta::Deleted(deleted)) = entry.chain.last_mut()
+                && deleted.is_final_state_unknown()
+            {
+                *deleted = Deleted::LastState(object);
+            }
+        });
+    }
+
+    pub(super) fn compress_if_long(&mut self, id: u32) {
+        let Some(max) = self.max_deltas else { return };
+        let Some(entry) = self.queue.entry(id).filter(|entry| entry.chain.len() > max) else {
+            return;
+        };
+        let base = match self.newest_taken(&entry.key) {
+            Newest::Present(object) => Some(object),
+            Newest::Gone(_) | Newest::Absent => None,
+        };
+        let short = compress(&entry.chain, base.as_ref());
+        let dropped = entry.chain.len() - short.len();
+        self.counts.compressed += u64::try_from(dropped).unwrap_or(u64::MAX);
+        let mut old = None;
+        self.queue.edit(id, |entry| {
+            old = Some(std::mem::replace(&mut entry.chain, short));
+        });
+        let objects = old.into_iter().flatten().filter_map(Delta::into_object);
+        objects.for_each(|object| self.discard(object));
+    }
+}
+
+/// The delta that tells of a list item.
+pub(super) fn listed_delta<K>(listed: Listed<K>, emit_replaced: bool) -> Option<Delta<K>> {
+    match listed {
+        Listed::Object(object) if emit_replaced => Some(Delta::Replaced(object)),
+        Listed::Object(object) => Some(Delta::Sync(object)),
+        Listed::SetAside => Some(Delta::SetAside(None)),
+        Listed::Keep | Listed::Told | Listed::Removed => None,
+    }
+}

@@ -1,0 +1,113 @@
+//! Taking in what a watch says, one change at a time.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use informer_store::{Deletion, Object, ObjectKey, ResourceVersion};
+
+use crate::delta::{Deleted, Delta};
+use crate::state::rules::{DeleteVerdict, Newest, Verdict, judge_deletion, judge_event};
+use crate::state::{State, Sync};
+
+/// Whether a watch says that an object was added or changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Change {
+    Add,
+    Update,
+}
+
+impl<K: Object> State<K> {
+    /// Takes in a copy of an object.
+    pub(crate) fn upsert(&mut self, change: Change, key: ObjectKey, object: Arc<K>, now: Instant) {
+        self.populate();
+        let version = object.resource_version();
+        match judge_event(self.newest(&key), &*object) {
+            Verdict::Unchanged(_) => {
+                self.counts.unchanged += 1;
+                self.discard(object);
+            }
+            Verdict::Stale => {
+                self.counts.stale += 1;
+                self.discard(object);
+            }
+            Verdict::Take => {
+                let delta = match change {
+                    Change::Add => Delta::Added(object),
+                    Change::Update => Delta::Updated(object),
+                };
+                self.touch(&key, version.as_ref());
+                self.append(key, delta, now);
+            }
+            Verdict::NewLife(old) => {
+                self.touch(&key, version.as_ref());
+                let deleted = Delta::Deleted(Deleted::FinalStateUnknown(old));
+                self.append(key.clone(), deleted, now);
+                self.append(key, Delta::Added(object), now);
+            }
+        }
+        self.arrival.arrive(version);
+    }
+
+    /// Takes in a deletion.
+    pub(crate) fn delete(&mut self, key: ObjectKey, deletion: Deletion<K>, now: Instant) {
+        self.populate();
+        let version = deletion.resource_version.clone();
+        match judge_deletion(self.newest(&key), deletion) {
+            DeleteVerdict::Unknown => self.counts.unknown_deletions += 1,
+            DeleteVerdict::Stale => self.counts.stale += 1,
+            DeleteVerdict::Again(None) => {}
+            DeleteVerdict::Again(Some(object)) => self.improve_tombstone(&key, object),
+            DeleteVerdict::Take(deleted) => {
+                self.touch(&key, version.as_ref());
+                self.append_deleted(key, deleted, version.clone(), now);
+            }
+        }
+        self.arrival.arrive(version);
+    }
+
+    /// Takes in that a newer copy cannot be decoded.
+    pub(crate) fn set_aside(
+        &mut self,
+        key: ObjectKey,
+        version: Option<ResourceVersion>,
+        now: Instant,
+    ) {
+        if matches!(self.newest(&key), Newest::Present(_)) {
+            self.append(key, Delta::SetAside(version.clone()), now);
+        }
+        self.arrival.arrive(version);
+    }
+
+    /// Takes in that everything up to a version has arrived.
+    pub(crate) fn bookmark(&mut self, version: ResourceVersion) {
+        self.arrival.arrive(Some(version));
+    }
+
+    /// Appends a reminder of every known object of which nothing is queued or in flight (client-go's D6).
+    pub(crate) fn resync(&mut self, now: Instant) {
+        let Some(known) = self.known.clone() else {
+            return;
+        };
+        let mut silent = Vec::new();
+        known.for_each(&mut |key, object| {
+            if !self.is_queued(key) && !self.is_in_flight(key) {
+                silent.push((key.clone(), Arc::clone(object)));
+            }
+        });
+        for (key, object) in silent {
+            self.append(key, Delta::Sync(object), now);
+        }
+    }
+
+    /// A change before any list: there is no initial list to wait for (client-go's D7).
+    fn populate(&mut self) {
+        if self.sync == Sync::Unpopulated && !self.arrival.is_list_open() {
+            self.sync = Sync::Synced;
+        }
+    }
+
+    /// A list that is open now must not undo this change.
+    fn touch(&mut self, key: &ObjectKey, version: Option<&ResourceVersion>) {
+        self.arrival.touch(key, version);
+    }
+}

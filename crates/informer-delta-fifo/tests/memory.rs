@@ -1,0 +1,84 @@
+//! What the queue allocates, measured by a counting allocator.
+
+mod common;
+
+use std::sync::Arc;
+
+use allocation_counter::measure;
+use common::{NaiveStore, Thing, key, thing};
+use informer_delta_fifo::{Config, DeltaFifo};
+use informer_store::{DeltaSink, ObjectKey, Replace, ReplaceEnd};
+
+const OBJECTS: u64 = 100_000;
+
+fn full_store() -> (Arc<NaiveStore>, Vec<(ObjectKey, Arc<Thing>)>) {
+    let objects: Vec<_> = (1..=OBJECTS)
+        .map(|version| thing(&format!("object-{version}"), 1, version))
+        .collect();
+    let store = NaiveStore::holding(&objects);
+    let contents = store.contents().into_iter().collect();
+    (store, contents)
+}
+
+/// The peak of bytes, and how many allocations there were, until the list is acknowledged.
+fn replace_and_drain(
+    fifo: &DeltaFifo<Thing>,
+    fill: impl FnOnce(&mut <DeltaFifo<Thing> as DeltaSink<Thing>>::Replace),
+) -> (u64, u64) {
+    let mut told = 0;
+    let info = measure(|| {
+        let mut replace = fifo.begin_replace();
+        fill(&mut replace);
+        replace.finish(ReplaceEnd::new((OBJECTS + 1).into()));
+        let batch = fifo.try_pop_batch(1).expect("the list");
+        told = batch.iter().map(|deltas| deltas.deltas().len()).sum();
+        batch.ack();
+    });
+    assert_eq!(told as u64, OBJECTS);
+    (info.bytes_max, info.count_total)
+}
+
+// INV-FIFO-14
+#[test]
+fn a_list_of_unchanged_objects_allocates_no_objects_and_little_else() {
+    let (store, contents) = full_store();
+    let fifo = DeltaFifo::new(store);
+    let (peak, allocations) = replace_and_drain(&fifo, |replace| {
+        for (key, object) in &contents {
+            replace.insert(key.clone(), Arc::clone(object));
+        }
+    });
+    assert!(peak < 40 * OBJECTS, "{peak} bytes");
+    assert!(allocations < OBJECTS / 100, "{allocations} allocations");
+}
+
+// INV-FIFO-14: nor does the caller's copy of each key stay.
+#[test]
+fn a_list_of_kept_objects_holds_the_stored_keys() {
+    let (store, contents) = full_store();
+    let fifo = DeltaFifo::new(store);
+    let (peak, _) = replace_and_drain(&fifo, |replace| {
+        for (_, object) in &contents {
+            replace.keep(key(&object.name));
+        }
+    });
+    assert!(peak < 40 * OBJECTS, "{peak} bytes");
+}
+
+// INV-FIFO-13: with a stopped consumer, memory is bounded by the number of keys.
+#[test]
+fn endless_updates_of_a_few_keys_take_bounded_memory() {
+    let fifo = DeltaFifo::<Thing>::with_config(&Config::new());
+    let update = |round: u64| {
+        for name in ["a", "b", "c"] {
+            fifo.update(key(name), thing(name, 1 + (round / 100) as u32, round));
+        }
+    };
+    (1..1000).for_each(update);
+    let info = measure(|| (1000..50_000).for_each(update));
+    assert!(info.bytes_max < 20_000, "{} bytes", info.bytes_max);
+    let stats = fifo.stats();
+    assert_eq!(stats.queued_keys, 3);
+    assert!(stats.queued_deltas <= 3 * 8);
+    assert!(stats.compressed > 100_000);
+}
