@@ -117,6 +117,7 @@ const FLOW: &str = "flowcontrol.apiserver.k8s.io";
 
 /// The stable versions that current servers serve and that can be listed and watched. Where two groups have the same
 /// plural name, the one that `kubectl` prefers stands first.
+#[rustfmt::skip]
 static TABLE: &[BuiltinResource] = &[
     entry(NS, "", "v1", "Pod", "pods", &["po"]),
     entry(NS, "", "v1", "Service", "services", &["svc"]),
@@ -125,363 +126,60 @@ static TABLE: &[BuiltinResource] = &[
     entry(NS, "", "v1", "Endpoints", "endpoints", &["ep"]),
     entry(NS, "", "v1", "Event", "events", &["ev"]),
     entry(NS, "", "v1", "LimitRange", "limitranges", &["limits"]),
-    entry(
-        NS,
-        "",
-        "v1",
-        "PersistentVolumeClaim",
-        "persistentvolumeclaims",
-        &["pvc"],
-    ),
+    entry(NS, "", "v1", "PersistentVolumeClaim", "persistentvolumeclaims", &["pvc"]),
     entry(NS, "", "v1", "PodTemplate", "podtemplates", &[]),
-    entry(
-        NS,
-        "",
-        "v1",
-        "ReplicationController",
-        "replicationcontrollers",
-        &["rc"],
-    ),
+    entry(NS, "", "v1", "ReplicationController", "replicationcontrollers", &["rc"]),
     entry(NS, "", "v1", "ResourceQuota", "resourcequotas", &["quota"]),
     entry(NS, "", "v1", "ServiceAccount", "serviceaccounts", &["sa"]),
     entry(CLUSTER, "", "v1", "Namespace", "namespaces", &["ns"]),
     entry(CLUSTER, "", "v1", "Node", "nodes", &["no"]),
-    entry(
-        CLUSTER,
-        "",
-        "v1",
-        "PersistentVolume",
-        "persistentvolumes",
-        &["pv"],
-    ),
+    entry(CLUSTER, "", "v1", "PersistentVolume", "persistentvolumes", &["pv"]),
     entry(NS, "apps", "v1", "Deployment", "deployments", &["deploy"]),
     entry(NS, "apps", "v1", "ReplicaSet", "replicasets", &["rs"]),
     entry(NS, "apps", "v1", "StatefulSet", "statefulsets", &["sts"]),
     entry(NS, "apps", "v1", "DaemonSet", "daemonsets", &["ds"]),
-    entry(
-        NS,
-        "apps",
-        "v1",
-        "ControllerRevision",
-        "controllerrevisions",
-        &[],
-    ),
+    entry(NS, "apps", "v1", "ControllerRevision", "controllerrevisions", &[]),
     entry(NS, "batch", "v1", "Job", "jobs", &[]),
     entry(NS, "batch", "v1", "CronJob", "cronjobs", &["cj"]),
-    entry(
-        NS,
-        "autoscaling",
-        "v2",
-        "HorizontalPodAutoscaler",
-        "horizontalpodautoscalers",
-        &["hpa"],
-    ),
-    entry(
-        NS,
-        "autoscaling",
-        "v1",
-        "HorizontalPodAutoscaler",
-        "horizontalpodautoscalers",
-        &["hpa"],
-    ),
-    entry(
-        NS,
-        "policy",
-        "v1",
-        "PodDisruptionBudget",
-        "poddisruptionbudgets",
-        &["pdb"],
-    ),
+    entry(NS, "autoscaling", "v2", "HorizontalPodAutoscaler", "horizontalpodautoscalers", &["hpa"]),
+    entry(NS, "autoscaling", "v1", "HorizontalPodAutoscaler", "horizontalpodautoscalers", &["hpa"]),
+    entry(NS, "policy", "v1", "PodDisruptionBudget", "poddisruptionbudgets", &["pdb"]),
     entry(NS, NETWORKING, "v1", "Ingress", "ingresses", &["ing"]),
-    entry(
-        NS,
-        NETWORKING,
-        "v1",
-        "NetworkPolicy",
-        "networkpolicies",
-        &["netpol"],
-    ),
-    entry(
-        CLUSTER,
-        NETWORKING,
-        "v1",
-        "IngressClass",
-        "ingressclasses",
-        &[],
-    ),
-    entry(
-        CLUSTER,
-        NETWORKING,
-        "v1",
-        "IPAddress",
-        "ipaddresses",
-        &["ip"],
-    ),
-    entry(
-        CLUSTER,
-        NETWORKING,
-        "v1",
-        "ServiceCIDR",
-        "servicecidrs",
-        &[],
-    ),
+    entry(NS, NETWORKING, "v1", "NetworkPolicy", "networkpolicies", &["netpol"]),
+    entry(CLUSTER, NETWORKING, "v1", "IngressClass", "ingressclasses", &[]),
+    entry(CLUSTER, NETWORKING, "v1", "IPAddress", "ipaddresses", &["ip"]),
+    entry(CLUSTER, NETWORKING, "v1", "ServiceCIDR", "servicecidrs", &[]),
     entry(NS, RBAC, "v1", "Role", "roles", &[]),
     entry(NS, RBAC, "v1", "RoleBinding", "rolebindings", &[]),
     entry(CLUSTER, RBAC, "v1", "ClusterRole", "clusterroles", &[]),
-    entry(
-        CLUSTER,
-        RBAC,
-        "v1",
-        "ClusterRoleBinding",
-        "clusterrolebindings",
-        &[],
-    ),
+    entry(CLUSTER, RBAC, "v1", "ClusterRoleBinding", "clusterrolebindings", &[]),
     entry(NS, "coordination.k8s.io", "v1", "Lease", "leases", &[]),
-    entry(
-        NS,
-        "discovery.k8s.io",
-        "v1",
-        "EndpointSlice",
-        "endpointslices",
-        &[],
-    ),
+    entry(NS, "discovery.k8s.io", "v1", "EndpointSlice", "endpointslices", &[]),
     entry(NS, "events.k8s.io", "v1", "Event", "events", &["ev"]),
-    entry(
-        CLUSTER,
-        STORAGE,
-        "v1",
-        "StorageClass",
-        "storageclasses",
-        &["sc"],
-    ),
-    entry(
-        CLUSTER,
-        STORAGE,
-        "v1",
-        "VolumeAttachment",
-        "volumeattachments",
-        &[],
-    ),
-    entry(
-        CLUSTER,
-        STORAGE,
-        "v1",
-        "VolumeAttributesClass",
-        "volumeattributesclasses",
-        &["vac"],
-    ),
+    entry(CLUSTER, STORAGE, "v1", "StorageClass", "storageclasses", &["sc"]),
+    entry(CLUSTER, STORAGE, "v1", "VolumeAttachment", "volumeattachments", &[]),
+    entry(CLUSTER, STORAGE, "v1", "VolumeAttributesClass", "volumeattributesclasses", &["vac"]),
     entry(CLUSTER, STORAGE, "v1", "CSIDriver", "csidrivers", &[]),
     entry(CLUSTER, STORAGE, "v1", "CSINode", "csinodes", &[]),
-    entry(
-        NS,
-        STORAGE,
-        "v1",
-        "CSIStorageCapacity",
-        "csistoragecapacities",
-        &[],
-    ),
-    entry(
-        CLUSTER,
-        "scheduling.k8s.io",
-        "v1",
-        "PriorityClass",
-        "priorityclasses",
-        &["pc"],
-    ),
-    entry(
-        CLUSTER,
-        "node.k8s.io",
-        "v1",
-        "RuntimeClass",
-        "runtimeclasses",
-        &[],
-    ),
-    entry(
-        CLUSTER,
-        "apiextensions.k8s.io",
-        "v1",
-        "CustomResourceDefinition",
-        "customresourcedefinitions",
-        &["crd", "crds"],
-    ),
-    entry(
-        CLUSTER,
-        "apiregistration.k8s.io",
-        "v1",
-        "APIService",
-        "apiservices",
-        &[],
-    ),
-    entry(
-        CLUSTER,
-        "certificates.k8s.io",
-        "v1",
-        "CertificateSigningRequest",
-        "certificatesigningrequests",
-        &["csr"],
-    ),
-    entry(
-        CLUSTER,
-        ADMISSION,
-        "v1",
-        "MutatingWebhookConfiguration",
-        "mutatingwebhookconfigurations",
-        &[],
-    ),
-    entry(
-        CLUSTER,
-        ADMISSION,
-        "v1",
-        "ValidatingWebhookConfiguration",
-        "validatingwebhookconfigurations",
-        &[],
-    ),
-    entry(
-        CLUSTER,
-        ADMISSION,
-        "v1",
-        "ValidatingAdmissionPolicy",
-        "validatingadmissionpolicies",
-        &[],
-    ),
-    entry(
-        CLUSTER,
-        ADMISSION,
-        "v1",
-        "ValidatingAdmissionPolicyBinding",
-        "validatingadmissionpolicybindings",
-        &[],
-    ),
+    entry(NS, STORAGE, "v1", "CSIStorageCapacity", "csistoragecapacities", &[]),
+    entry(CLUSTER, "scheduling.k8s.io", "v1", "PriorityClass", "priorityclasses", &["pc"]),
+    entry(CLUSTER, "node.k8s.io", "v1", "RuntimeClass", "runtimeclasses", &[]),
+    entry(CLUSTER, "apiextensions.k8s.io", "v1", "CustomResourceDefinition", "customresourcedefinitions", &["crd", "crds"]),
+    entry(CLUSTER, "apiregistration.k8s.io", "v1", "APIService", "apiservices", &[]),
+    entry(CLUSTER, "certificates.k8s.io", "v1", "CertificateSigningRequest", "certificatesigningrequests", &["csr"]),
+    entry(CLUSTER, ADMISSION, "v1", "MutatingWebhookConfiguration", "mutatingwebhookconfigurations", &[]),
+    entry(CLUSTER, ADMISSION, "v1", "ValidatingWebhookConfiguration", "validatingwebhookconfigurations", &[]),
+    entry(CLUSTER, ADMISSION, "v1", "MutatingAdmissionPolicy", "mutatingadmissionpolicies", &[]),
+    entry(CLUSTER, ADMISSION, "v1", "MutatingAdmissionPolicyBinding", "mutatingadmissionpolicybindings", &[]),
+    entry(CLUSTER, ADMISSION, "v1", "ValidatingAdmissionPolicy", "validatingadmissionpolicies", &[]),
+    entry(CLUSTER, ADMISSION, "v1", "ValidatingAdmissionPolicyBinding", "validatingadmissionpolicybindings", &[]),
     entry(CLUSTER, FLOW, "v1", "FlowSchema", "flowschemas", &[]),
-    entry(
-        CLUSTER,
-        FLOW,
-        "v1",
-        "PriorityLevelConfiguration",
-        "prioritylevelconfigurations",
-        &[],
-    ),
-    entry(
-        CLUSTER,
-        "resource.k8s.io",
-        "v1",
-        "DeviceClass",
-        "deviceclasses",
-        &[],
-    ),
-    entry(
-        NS,
-        "resource.k8s.io",
-        "v1",
-        "ResourceClaim",
-        "resourceclaims",
-        &[],
-    ),
-    entry(
-        NS,
-        "resource.k8s.io",
-        "v1",
-        "ResourceClaimTemplate",
-        "resourceclaimtemplates",
-        &[],
-    ),
-    entry(
-        CLUSTER,
-        "resource.k8s.io",
-        "v1",
-        "ResourceSlice",
-        "resourceslices",
-        &[],
-    ),
+    entry(CLUSTER, FLOW, "v1", "PriorityLevelConfiguration", "prioritylevelconfigurations", &[]),
+    entry(CLUSTER, "resource.k8s.io", "v1", "DeviceClass", "deviceclasses", &[]),
+    entry(NS, "resource.k8s.io", "v1", "ResourceClaim", "resourceclaims", &[]),
+    entry(NS, "resource.k8s.io", "v1", "ResourceClaimTemplate", "resourceclaimtemplates", &[]),
+    entry(CLUSTER, "resource.k8s.io", "v1", "ResourceSlice", "resourceslices", &[]),
 ];
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn shown(name: &str) -> String {
-        Resource::builtin(name)
-            .map(|resource| resource.to_string())
-            .unwrap_or_default()
-    }
-
-    #[test]
-    fn resources_are_found_by_every_name_that_kubectl_takes() {
-        for name in ["pods", "pod", "po", "Pod", "PODS", "v1/pods", "v1/pod"] {
-            assert_eq!(shown(name), "v1/pods", "{name}");
-        }
-        for name in [
-            "deployments",
-            "deploy",
-            "apps/v1/deployments",
-            "deployments.apps",
-            "deployment.apps",
-            "deployments.v1.apps",
-            "deploy.apps",
-        ] {
-            assert_eq!(shown(name), "apps/v1/deployments", "{name}");
-        }
-        assert_eq!(shown("events"), "v1/events");
-        assert_eq!(shown("events.events.k8s.io"), "events.k8s.io/v1/events");
-        assert_eq!(shown("ing"), "networking.k8s.io/v1/ingresses");
-        assert_eq!(shown("hpa"), "autoscaling/v2/horizontalpodautoscalers");
-        assert_eq!(
-            shown("autoscaling/v1/hpa"),
-            "autoscaling/v1/horizontalpodautoscalers"
-        );
-    }
-
-    #[test]
-    fn other_names_are_not_guessed() {
-        for name in [
-            "",
-            "/",
-            ".",
-            "widgets",
-            "v2/pods",
-            "apps/v1/pods",
-            "pods.v1",
-            "pods.",
-            "/pods",
-        ] {
-            assert_eq!(shown(name), "", "{name}");
-        }
-    }
-
-    #[test]
-    fn the_table_says_what_k8s_openapi_says() {
-        use k8s_openapi::Resource as _;
-        let kinds = [
-            (
-                k8s_openapi::api::core::v1::Pod::KIND,
-                k8s_openapi::api::core::v1::Pod::URL_PATH_SEGMENT,
-            ),
-            (
-                k8s_openapi::api::apps::v1::Deployment::KIND,
-                k8s_openapi::api::apps::v1::Deployment::URL_PATH_SEGMENT,
-            ),
-        ];
-        for (kind, plural) in kinds {
-            let found = TABLE.iter().find(|resource| resource.kind == kind);
-            assert_eq!(found.map(|resource| resource.plural), Some(plural));
-        }
-    }
-
-    #[test]
-    fn no_two_entries_are_the_same_resource() {
-        for (at, a) in TABLE.iter().enumerate() {
-            for b in &TABLE[at + 1..] {
-                assert_ne!(
-                    (a.group, a.version, a.plural),
-                    (b.group, b.version, b.plural)
-                );
-            }
-            assert!(
-                a.plural.chars().all(|c| c.is_ascii_lowercase()),
-                "{}",
-                a.plural
-            );
-            assert!(a.resource().path(None, None).is_ok());
-        }
-    }
-}
+mod tests;

@@ -1,4 +1,22 @@
 //! Kubernetes objects from bytes: watch events, lists item by item, metadata and compact objects.
+//!
+//! [`ListDecoder`], [`WatchDecoder`] and [`decode_object`] take bytes as they arrive and give objects. They do no
+//! I/O. What an object becomes is chosen by its type, which is any that is [`FromWire`]:
+//!
+//! | type | holds |
+//! |---|---|
+//! | any type that serde can read, as those of `k8s-openapi` | the whole object, or the fields it names |
+//! | [`View<T>`](View) | [`ObjectMeta`] and the fields of `T` |
+//! | [`Compact<K>`](Compact) | [`ObjectMeta`] and the bytes of the rest; `decode()` gives a `K` |
+//! | [`Dynamic`] | the same, of a kind that is known only at run time |
+//! | [`Metadata`] | [`ObjectMeta`] alone, and asks the server for no more |
+//!
+//! [`Resource`] says which collection is meant and where its URL is, [`ListOptions`] what is asked of it, [`Status`]
+//! what went wrong.
+//!
+//! # Features
+//! - `k8s-openapi`: every type of that crate knows its [`Resource`] and is an
+//!   [`Object`](informer_store::Object).
 
 mod builtin;
 mod compact;
@@ -38,3 +56,8 @@ pub use resource::KnownScope;
 pub use resource::{Resource, Scope, StaticResource};
 pub use status::{Status, StatusCause, StatusDetails, StatusMeta};
 pub use view::View;
+
+/// The README's example runs as a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

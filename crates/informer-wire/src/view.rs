@@ -8,6 +8,7 @@ use serde::de::DeserializeOwned;
 use crate::decode::{FromWire, WireObject};
 use crate::error::DecodeError;
 use crate::meta::ObjectMeta;
+use crate::resource::{Resource, StaticResource};
 
 /// The metadata of an object and, of all else, only the fields of `T`. What `T` does not name is skipped on the wire,
 /// which makes it small and fast. For most controllers.
@@ -60,6 +61,13 @@ impl<T: DeserializeOwned + Send + Sync + 'static> FromWire for View<T> {
             metadata,
             fields: object.deserialize_rest()?,
         })
+    }
+}
+
+impl<T: StaticResource> StaticResource for View<T> {
+    /// The resource that `T` names: implement it for the struct of your fields.
+    fn resource() -> Resource {
+        T::resource()
     }
 }
 

@@ -741,6 +741,18 @@ mod types {
         assert_eq!(Dynamic::accept(ReadVerb::Watch), "application/json");
     }
 
+    #[cfg(feature = "k8s-openapi")]
+    #[test]
+    fn types_of_k8s_openapi_know_their_resource_in_static_form() {
+        use informer_wire::StaticResource;
+        use k8s_openapi::api::{apps::v1::Deployment, core::v1::Node};
+        assert_eq!(
+            Some(Compact::<Deployment>::resource()),
+            Resource::builtin("deployments")
+        );
+        assert_eq!(Some(View::<Node>::resource()), Resource::builtin("nodes"));
+    }
+
     #[test]
     fn single_fields_of_a_compact_object_are_read_by_path() -> Result<(), DecodeError> {
         let json =

@@ -103,7 +103,7 @@ impl<K: FromWire> ListDecoder<K> {
             Ok(item) => item,
             Err(error) => return Some(Err(error)),
         };
-        let outline = match Outline::read(WHAT, item.text) {
+        let outline = match Outline::read_cut_out(WHAT, item.text) {
             Ok(outline) => outline,
             Err(error) => return Some(Err(error)),
         };

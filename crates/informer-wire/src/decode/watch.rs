@@ -168,7 +168,7 @@ fn decode<K: FromWire>(
             what: "object of a watch event",
         });
     }
-    let outline = Outline::read("object of a watch event", object)?;
+    let outline = Outline::read_cut_out("object of a watch event", object)?;
     if !outline.is_named() {
         return Err(unnamed("object of a watch event", &outline));
     }

@@ -31,24 +31,42 @@ pub(crate) struct Outline<'a> {
     members: Range<usize>,
 }
 
+/// The bits of `apiVersion`, `kind` and `metadata`.
+const ALL_SEEN: u8 = 1 | 2 | 4;
 /// The annotation of the bookmark that ends the first state of a streaming list.
 const INITIAL_EVENTS_END: &[u8] = b"k8s.io/initial-events-end";
 
 impl<'a> Outline<'a> {
     /// Reads the outline of an object. Only the top level and the metadata are looked at.
     pub(crate) fn read(what: &'static str, text: &'a [u8]) -> Result<Self, DecodeError> {
-        let malformed = |Syntax { at }| {
-            DecodeError::malformed(what, format!("no valid JSON object at byte {at}"))
-        };
-        let mut outline = Self {
+        Self {
             text,
             ..Self::default()
-        };
-        outline.read_object().map_err(malformed)?;
-        Ok(outline)
+        }
+        .filled(what, false)
     }
 
-    fn read_object(&mut self) -> Result<(), Syntax> {
+    /// Reads the outline of a text that a splitter cut out, so that its last byte closes what its first opens. What
+    /// follows the type and metadata is not looked at.
+    pub(crate) fn read_cut_out(what: &'static str, text: &'a [u8]) -> Result<Self, DecodeError> {
+        Self {
+            text,
+            ..Self::default()
+        }
+        .filled(what, true)
+    }
+
+    fn filled(mut self, what: &'static str, cut_out: bool) -> Result<Self, DecodeError> {
+        match self.read_object(cut_out) {
+            Ok(()) => Ok(self),
+            Err(Syntax { at }) => Err(DecodeError::malformed(
+                what,
+                format!("no valid JSON object at byte {at}"),
+            )),
+        }
+    }
+
+    fn read_object(&mut self, cut_out: bool) -> Result<(), Syntax> {
         let mut cursor = Cursor::new(self.text);
         let mut walk = cursor.open_object()?;
         self.members = cursor.at()..cursor.at();
@@ -79,6 +97,10 @@ impl<'a> Outline<'a> {
             self.taken[self.seen.count_ones() as usize] = key.at..cursor.at();
             self.seen |= seen;
             self.members.end = cursor.at();
+            if cut_out && self.seen == ALL_SEEN {
+                self.members.end = self.text.len() - 1;
+                return Ok(());
+            }
         }
         cursor.end()
     }
@@ -224,6 +246,12 @@ mod tests {
         let (mut metadata, mut rest) = (Vec::new(), Vec::new());
         outline.write_metadata(&mut metadata);
         outline.write_rest(&mut rest);
+        let cut_out = Outline::read_cut_out("object", text.trim().as_bytes());
+        let mut same = Vec::new();
+        cut_out
+            .expect("the text is an object")
+            .write_rest(&mut same);
+        assert_eq!(same, rest, "{text}");
         let text = |bytes| String::from_utf8(bytes).expect("the parts are text");
         (text(metadata), text(rest))
     }
