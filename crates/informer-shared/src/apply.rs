@@ -64,8 +64,20 @@ impl<'a, K: Object, C: Cache<K>> Applier<'a, K, C> {
         }
     }
 
-    /// Applies one delta.
-    pub(crate) fn apply(&mut self, key: &ObjectKey, delta: Delta<K>) {
+    /// Applies the deltas of one key, oldest first.
+    pub(crate) fn apply_all(&mut self, key: &ObjectKey, deltas: impl Iterator<Item = Delta<K>>) {
+        let mut deltas = deltas.peekable();
+        while let Some(delta) = deltas.next() {
+            if self.recreated == RecreatedAs::Updated && is_recreation(&delta, deltas.peek()) {
+                // The deletion was inferred from the new UID; the update tells of both.
+                self.counts.without_effect += 1;
+                continue;
+            }
+            self.apply(key, delta);
+        }
+    }
+
+    fn apply(&mut self, key: &ObjectKey, delta: Delta<K>) {
         match delta {
             Delta::Added(object) | Delta::Updated(object) => self.put(key, object, Cause::Watch),
             Delta::Replaced(object) => self.put(key, object, Cause::Relist),
@@ -159,6 +171,16 @@ impl<'a, K: Object, C: Cache<K>> Applier<'a, K, C> {
         self.notifications
             .push(Notification::change(key.clone(), event));
     }
+}
+
+/// True for the end of a life that was not seen, right before the next life.
+fn is_recreation<K>(delta: &Delta<K>, next: Option<&Delta<K>>) -> bool {
+    let ends = matches!(delta, Delta::Deleted(Deleted::FinalStateUnknown(_)));
+    let begins = matches!(
+        next,
+        Some(Delta::Added(_) | Delta::Updated(_) | Delta::Replaced(_))
+    );
+    ends && begins
 }
 
 fn is_same_copy<K: Object>(old: &Arc<K>, new: &Arc<K>) -> bool {

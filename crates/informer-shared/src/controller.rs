@@ -56,7 +56,10 @@ impl<K: Object> Controller<K> {
                 () = stop.cancelled() => return Ok(()),
                 () = shared.stop.cancelled() => return Ok(()),
                 error = shared.fatal.reported() => return Err(error),
-                ended = self.reflector.ended() => return Err(ended),
+                error = self.reflector.ended() => {
+                    let was_told = shared.stop.is_cancelled();
+                    return if was_told { Ok(()) } else { Err(error) };
+                }
                 () = self.handlers.reap() => {}
                 () = shared.registry.changed() => {}
                 () = sleep_until(resync.unwrap_or_else(Instant::now)), if resync.is_some() => {
@@ -112,10 +115,7 @@ impl<K: Object> Controller<K> {
         let mut cache = Write(self.shared.store.begin_batch());
         let mut applier = Applier::new(&mut cache, self.shared.recreated, batch.is_initial());
         for deltas in batch.iter() {
-            let key = deltas.key();
-            for delta in deltas {
-                applier.apply(key, delta);
-            }
+            applier.apply_all(deltas.key(), deltas.deltas());
         }
         let Applier {
             notifications,

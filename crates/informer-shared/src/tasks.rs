@@ -9,7 +9,7 @@ use tokio::task::{JoinError, JoinSet};
 use tokio::time::timeout;
 
 use crate::error::RunError;
-use crate::handler::{HandlerEnd, HandlerFailure, Listener, Runner};
+use crate::handler::{HandlerEnd, HandlerFailure, Listener, Runner, RunsAs};
 use crate::informer::OnStop;
 use crate::processor::Start;
 
@@ -105,7 +105,9 @@ impl HandlerTasks {
             while let Some(result) = tasks.join_next().await {
                 result.unwrap_or_else(report);
             }
-            let blocking = listeners.iter().filter(|listener| listener.is_blocking);
+            let blocking = listeners
+                .iter()
+                .filter(|listener| listener.runs_as == RunsAs::Thread);
             join_all(blocking.map(|listener| listener.ended())).await;
         };
         let in_time = timeout(on_stop.grace(), ended).await.is_ok();

@@ -1,20 +1,18 @@
-//! The whole path in memory: a cluster, an informer, handlers of each sort.
+//! The whole path in memory: a cluster, an informer, handlers that come early and late.
 
 mod support;
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use futures_util::StreamExt;
-use informer_shared::{Event, HandlerFns, RunError, SharedInformer};
+use informer_shared::{Event, QueuePolicy, RecreatedAs, SharedInformer};
+use informer_store::{IndexValues, Indexers, ObjectKey};
 use k8s_openapi::api::core::v1::ConfigMap;
-use support::{Cluster, Seen, settle, until};
-use tokio_util::sync::CancellationToken;
+use support::{Cluster, SECONDS, Seen, informer, line, settle, started, until, value_of};
 
-fn informer(cluster: &Cluster) -> SharedInformer<ConfigMap> {
-    SharedInformer::builder(cluster.clone()).build().unwrap()
-}
-
-// INV-SHARED-1, SI17, SI18
+// INV-SHARED-1, INV-SHARED-5, SI17
 #[tokio::test]
 async fn handlers_of_every_sort_hear_the_first_state_and_then_changes() {
     let cluster = Cluster::with(2);
@@ -36,30 +34,534 @@ async fn handlers_of_every_sort_hear_the_first_state_and_then_changes() {
     assert!(!registrations[0].has_synced());
     informer.start().unwrap();
     for registration in &registrations {
-        registration
-            .synced()
-            .deadline(Duration::from_secs(10))
-            .await
-            .unwrap();
+        registration.synced().deadline(10 * SECONDS).await.unwrap();
     }
-    assert_eq!(a.take(), ["+0=first initial", "+1=first initial"]);
-    assert_eq!(b.take(), ["+0=first initial", "+1=first initial"]);
-    assert_eq!(c.take(), ["+0=first initial", "+1=first initial"]);
+    let initial = ["+0=first initial", "+1=first initial"];
+    assert_eq!(a.take(), initial);
+    assert_eq!(b.take(), initial);
+    assert_eq!(c.take(), initial);
 
     cluster.put("2", "new");
     cluster.put("0", "second");
     cluster.delete("1");
     let expected = ["+2=new", "~0=first>second watch", "-1"];
     until("three more", || {
-        a.lines().len() == 3 && b.lines().len() == 3
+        [&a, &b, &c].iter().all(|seen| seen.lines().len() == 3)
     })
     .await;
     assert_eq!(a.take(), expected);
     assert_eq!(b.take(), expected);
+    assert_eq!(c.take(), expected);
     let mut streamed = Vec::new();
     for _ in 0..2 {
-        streamed.push(support::line(&stream.next().await.unwrap()));
+        streamed.push(line(&stream.next().await.unwrap()));
     }
     // The stream was not read meanwhile: its events joined, each key in its place.
     assert_eq!(streamed, ["+0=second initial", "+2=new"]);
+}
+
+// INV-SHARED-1: the cache has a change before a handler hears of it.
+#[tokio::test(start_paused = true)]
+async fn the_cache_has_what_a_handler_hears_of() {
+    let cluster = Cluster::with(3);
+    let informer = informer(&cluster);
+    let store = informer.store().clone();
+    let behind = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&behind);
+    let handler = move |event: Event<ConfigMap>| {
+        let stored = store.get(&event.key());
+        let fits = match &event {
+            Event::Deleted { object, .. } => {
+                let version = |o: &ConfigMap| o.metadata.resource_version.clone();
+                stored.is_none_or(|stored| version(&stored) > version(object))
+            }
+            _ => stored.is_some(),
+        };
+        count.fetch_add(usize::from(!fits), Ordering::Relaxed);
+        async {}
+    };
+    let registration = informer
+        .handler()
+        .queue(QueuePolicy::Unbounded)
+        .register(handler)
+        .unwrap();
+    started(&informer).await;
+    for n in 0..50 {
+        cluster.put(&format!("n{n}"), "x");
+        settle().await;
+    }
+    until("all handled", || registration.status().delivered == 53).await;
+    assert_eq!(behind.load(Ordering::Relaxed), 0);
+}
+
+// INV-SHARED-8, SI18, SI22, protocol 3.3 (8)
+#[tokio::test(start_paused = true)]
+async fn a_late_handler_starts_from_the_cache_and_misses_nothing() {
+    let cluster = Cluster::with(2);
+    let informer = informer(&cluster);
+    started(&informer).await;
+    let late = Seen::new();
+    let registration = informer.add_handler(late.clone()).unwrap();
+    assert!(!registration.has_synced());
+    cluster.put("0", "second");
+    cluster.put("2", "new");
+    registration.synced().deadline(10 * SECONDS).await.unwrap();
+    until("live events", || late.lines().len() == 4).await;
+    let lines = late.take();
+    assert_eq!(lines[..2], ["+0=first initial", "+1=first initial"]);
+    assert_eq!(lines[2..], ["~0=first>second watch", "+2=new"]);
+    assert_eq!(late.contents(), cluster.contents());
+}
+
+// protocol 3.3 (7), (8); SI14
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn handlers_that_join_and_leave_during_changes_see_a_legal_history() {
+    let cluster = Cluster::with(20);
+    let informer = informer(&cluster);
+    started(&informer).await;
+    let writer = {
+        let cluster = cluster.clone();
+        tokio::spawn(async move {
+            for n in 0..2000_usize {
+                let name = (n * 7 % 40).to_string();
+                match cluster.contents().contains_key(&name) {
+                    true if n % 3 == 0 => cluster.delete(&name),
+                    _ => cluster.put(&name, &n.to_string()),
+                };
+                if n % 50 == 0 {
+                    tokio::task::yield_now().await;
+                }
+            }
+        })
+    };
+    let mut kept = Vec::new();
+    for n in 0..100 {
+        let seen = Seen::new();
+        let builder = informer.handler();
+        let registration = match n % 3 {
+            0 => builder.register(seen.clone()),
+            1 => builder.queue(QueuePolicy::Unbounded).register(seen.clone()),
+            _ => builder.register_blocking(seen.clone()),
+        };
+        kept.push((seen, registration.unwrap()));
+        if n % 2 == 0 {
+            let (left, registration) = kept.swap_remove(n % kept.len());
+            registration.remove().await;
+            let told = left.lines().len();
+            tokio::task::yield_now().await;
+            assert_eq!(left.lines().len(), told, "told something after its removal");
+        }
+        tokio::task::yield_now().await;
+    }
+    writer.await.unwrap();
+    for (seen, registration) in &kept {
+        registration.synced().deadline(30 * SECONDS).await.unwrap();
+        until("the state of the cluster", || {
+            seen.contents() == cluster.contents()
+        })
+        .await;
+    }
+    assert_eq!(informer.store().len(), cluster.contents().len());
+    assert_eq!(informer.status().handlers.len(), kept.len());
+}
+
+// INV-SHARED-6, SI6, peers 44, CT8, protocol 3.3 (9)
+#[tokio::test(start_paused = true)]
+async fn a_relist_tells_changes_to_all_and_the_unchanged_to_those_who_want_reminders() {
+    let cluster = Cluster::with(3);
+    let informer = informer(&cluster);
+    let (plain, reminded) = (Seen::new(), Seen::new());
+    let _plain = informer.add_handler(plain.clone()).unwrap();
+    let period = Duration::from_secs(1_000_000);
+    let _reminded = informer
+        .handler()
+        .resync_period(period)
+        .register(reminded.clone())
+        .unwrap();
+    started(&informer).await;
+    until("the first state", || {
+        plain.lines().len() == 3 && reminded.lines().len() == 3
+    })
+    .await;
+    plain.take();
+    reminded.take();
+
+    cluster.while_away(|cluster| {
+        cluster.put("0", "second");
+        cluster.delete("1");
+        cluster.put("3", "new");
+    });
+    until("the relist", || reminded.lines().len() == 4).await;
+    let mut lines = plain.take();
+    lines.sort();
+    assert_eq!(lines, ["+3=new", "-1 unknown", "~0=first>second relist"]);
+    let mut lines = reminded.take();
+    lines.sort();
+    assert_eq!(
+        lines,
+        [
+            "+3=new",
+            "-1 unknown",
+            "=2 relist",
+            "~0=first>second relist"
+        ]
+    );
+    assert_eq!(plain.contents(), cluster.contents());
+    assert_eq!(cluster.lists(), 2);
+}
+
+// INV-SHARED-7, protocol 3.3 (10)
+#[tokio::test(start_paused = true)]
+async fn an_object_that_was_recreated_meanwhile_is_told_as_the_option_says() {
+    let recreate = |cluster: &Cluster| {
+        cluster.while_away(|cluster| {
+            cluster.delete("0");
+            cluster.put("0", "second");
+        });
+    };
+    let cluster = Cluster::with(1);
+    let informer = informer(&cluster);
+    let seen = Seen::new();
+    let _kept = informer.add_handler(seen.clone()).unwrap();
+    started(&informer).await;
+    recreate(&cluster);
+    until("both", || seen.lines().len() == 3).await;
+    assert_eq!(seen.take(), ["+0=first initial", "-0 unknown", "+0=second"]);
+
+    let cluster = Cluster::with(1);
+    let builder = SharedInformer::builder(cluster.clone());
+    let informer = builder.recreated_as(RecreatedAs::Updated).build().unwrap();
+    let seen = Seen::new();
+    let _kept = informer.add_handler(seen.clone()).unwrap();
+    started(&informer).await;
+    recreate(&cluster);
+    until("one", || seen.lines().len() == 2).await;
+    assert_eq!(seen.take(), ["+0=first initial", "~0=first>second relist"]);
+}
+
+// peers 43
+#[tokio::test(start_paused = true)]
+async fn an_object_that_came_and_went_around_a_relist_does_not_stay() {
+    let cluster = Cluster::with(1);
+    let informer = informer(&cluster);
+    let seen = Seen::new();
+    let _kept = informer.add_handler(seen.clone()).unwrap();
+    started(&informer).await;
+    for n in 0..50 {
+        let name = format!("gone-{n}");
+        cluster.put(&name, "x");
+        cluster.while_away(|cluster| {
+            cluster.delete(&name);
+        });
+        settle().await;
+    }
+    until("the relist", || seen.contents() == cluster.contents()).await;
+    assert_eq!(informer.store().len(), 1);
+}
+
+// peers 46
+#[tokio::test(start_paused = true)]
+async fn an_object_added_and_deleted_many_times_ends_as_it_should() {
+    let cluster = Cluster::new();
+    let informer = informer(&cluster);
+    let (joined, all) = (Seen::new(), Seen::new());
+    let _joined = informer.add_handler(joined.clone()).unwrap();
+    let _all = informer
+        .handler()
+        .queue(QueuePolicy::Unbounded)
+        .register(all.clone())
+        .unwrap();
+    started(&informer).await;
+    for n in 0..2000 {
+        cluster.put("x", "x");
+        cluster.delete("x");
+        if n % 17 == 0 {
+            settle().await;
+        }
+    }
+    let last = cluster.bookmark();
+    informer
+        .wait_until(last.into())
+        .deadline(10 * SECONDS)
+        .await
+        .unwrap();
+    settle().await;
+    assert!(joined.contents().is_empty() && all.contents().is_empty());
+    let lines = all.lines();
+    let added = lines.iter().filter(|line| line.starts_with('+')).count();
+    let deleted = lines.iter().filter(|line| line.starts_with('-')).count();
+    assert_eq!(added, deleted);
+}
+
+// SI1, S6
+#[tokio::test(start_paused = true)]
+async fn indexes_can_be_added_before_and_after_the_start() {
+    let cluster = Cluster::with(3);
+    let by_value = |name: &str| {
+        Indexers::new().index(name, |object: &ConfigMap, values: &mut IndexValues<'_>| {
+            values.extend([value_of(object).as_str()]);
+        })
+    };
+    let informer = SharedInformer::builder(cluster.clone())
+        .indexers(by_value("early"))
+        .build()
+        .unwrap();
+    started(&informer).await;
+    informer.add_indexers(&by_value("late")).unwrap();
+    assert!(informer.add_indexers(&by_value("late")).is_err());
+    assert_eq!(informer.store().by_index("late", "first").unwrap().len(), 3);
+    let last = cluster.put("3", "second");
+    informer
+        .wait_until(last.into())
+        .deadline(10 * SECONDS)
+        .await
+        .unwrap();
+    for index in ["early", "late"] {
+        assert_eq!(informer.store().by_index(index, "second").unwrap().len(), 1);
+        assert_eq!(informer.store().by_index(index, "first").unwrap().len(), 3);
+    }
+    assert_eq!(
+        informer.store().by_index("namespace", "ns").unwrap().len(),
+        4
+    );
+}
+
+// SI9, CT4, peers 50
+#[tokio::test(start_paused = true)]
+async fn a_transform_runs_once_for_each_received_object() {
+    let cluster = Cluster::with(2);
+    let calls = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&calls);
+    let informer = SharedInformer::builder(cluster.clone())
+        .transform(move |object: &mut ConfigMap| {
+            count.fetch_add(1, Ordering::Relaxed);
+            if value_of(object) == "refused" {
+                return Err("not this one");
+            }
+            object.data = Some([("value".to_owned(), "transformed".to_owned())].into());
+            Ok(())
+        })
+        .resync_period(SECONDS)
+        .build()
+        .unwrap();
+    let seen = Seen::new();
+    let _kept = informer.add_handler(seen.clone()).unwrap();
+    started(&informer).await;
+    assert_eq!(calls.load(Ordering::Relaxed), 2);
+    tokio::time::sleep(3 * SECONDS + SECONDS / 2).await;
+    assert_eq!(
+        calls.load(Ordering::Relaxed),
+        2,
+        "a resync transforms nothing"
+    );
+    let lines = seen.take();
+    assert_eq!(lines.len(), 2 + 3 * 2);
+    assert_eq!(
+        lines[..2],
+        ["+0=transformed initial", "+1=transformed initial"]
+    );
+
+    // Refused: the last good copy stays, and the status says so. Its deletion still applies.
+    cluster.put("1", "refused");
+    let last = cluster.delete("0");
+    informer
+        .wait_until(last.into())
+        .deadline(10 * SECONDS)
+        .await
+        .unwrap();
+    settle().await;
+    assert_eq!(seen.take(), ["-0"]);
+    assert_eq!(informer.status().reflector.set_aside, 1);
+    assert!(informer.store().snapshot().is_stale("ns/1"));
+    let last = cluster.delete("1");
+    informer
+        .wait_until(last.into())
+        .deadline(10 * SECONDS)
+        .await
+        .unwrap();
+    settle().await;
+    assert_eq!(seen.take().len(), 1);
+    assert!(informer.store().is_empty());
+}
+
+// CT9
+#[tokio::test(start_paused = true)]
+async fn the_caches_version_is_that_of_the_last_change() {
+    let cluster = Cluster::with(2);
+    let informer = informer(&cluster);
+    started(&informer).await;
+    assert_eq!(informer.store().resource_version(), Some(2.into()));
+    let changes: [fn(&Cluster) -> u64; 3] = [
+        |cluster| cluster.put("0", "x"),
+        |cluster| cluster.delete("1"),
+        Cluster::bookmark,
+    ];
+    for change in changes {
+        let version = change(&cluster);
+        informer
+            .wait_until(version.into())
+            .deadline(10 * SECONDS)
+            .await
+            .unwrap();
+        assert_eq!(informer.store().resource_version(), Some(version.into()));
+    }
+    assert_eq!(informer.store().resource_version(), Some(5.into()));
+    assert_eq!(informer.last_sync_resource_version(), Some(5.into()));
+}
+
+// TY1
+#[tokio::test(start_paused = true)]
+async fn a_filter_shows_a_part_of_the_objects() {
+    let cluster = Cluster::with(2);
+    let informer = informer(&cluster);
+    let (seen, streamed) = (Seen::new(), Seen::new());
+    let is_first = |object: &ConfigMap| value_of(object) == "first";
+    let not_one = |object: &ConfigMap| object.metadata.name.as_deref() != Some("1");
+    let _kept = informer
+        .handler()
+        .filter(is_first)
+        .filter(not_one)
+        .register(seen.clone())
+        .unwrap();
+    let mut stream = informer
+        .handler()
+        .filter(is_first)
+        .filter(not_one)
+        .stream()
+        .unwrap();
+    started(&informer).await;
+    settle().await;
+    cluster.put("0", "second");
+    settle().await;
+    cluster.put("0", "first");
+    settle().await;
+    // The state at its deletion does not match, but the one that the handler knows does.
+    cluster.put("0", "first");
+    cluster.put("0", "other");
+    let last = cluster.delete("0");
+    informer
+        .wait_until(last.into())
+        .deadline(10 * SECONDS)
+        .await
+        .unwrap();
+    settle().await;
+    let lines = seen.take();
+    assert_eq!(lines[..3], ["+0=first initial", "-0", "+0=first"]);
+    assert_eq!(lines.last().map(String::as_str), Some("-0"));
+    assert!(seen.contents().is_empty());
+    informer.stop().await.unwrap();
+    while let Some(event) = stream.next().await {
+        streamed.tell(&event);
+    }
+    assert!(
+        streamed.lines().is_empty(),
+        "all of it joined to nothing, or was dropped"
+    );
+}
+
+// SI12, SI13, SI10
+#[tokio::test(start_paused = true)]
+async fn one_handler_can_be_added_twice_and_each_place_is_its_own() {
+    let cluster = Cluster::with(1);
+    let informer = informer(&cluster);
+    let seen = [Seen::new(), Seen::new()];
+    let first = informer.add_handler(seen[0].clone()).unwrap();
+    let second = informer.add_handler(seen[0].clone());
+    let other = informer.add_handler(seen[1].clone()).unwrap();
+    drop(second);
+    started(&informer).await;
+    first.synced().deadline(10 * SECONDS).await.unwrap();
+    other.synced().deadline(10 * SECONDS).await.unwrap();
+    assert_eq!(informer.status().handlers.len(), 2);
+    drop(first);
+    cluster.put("1", "x");
+    until("the other", || seen[1].lines().len() == 2).await;
+    assert_eq!(seen[0].lines().len(), 1);
+    assert_eq!(informer.status().handlers.len(), 1);
+}
+
+// peers 60, 61; protocol 3.3 (20); INV-SHARED-3
+#[tokio::test(start_paused = true)]
+async fn a_stuck_handler_holds_up_nobody_and_ends_at_the_right_state() {
+    let cluster = Cluster::with(10);
+    let informer = informer(&cluster);
+    let (gate, opened) = tokio::sync::watch::channel(false);
+    let stuck = Seen::new();
+    let handler = {
+        let stuck = stuck.clone();
+        move |event: Event<ConfigMap>| {
+            let (mut opened, stuck) = (opened.clone(), stuck.clone());
+            async move {
+                let _ = opened.wait_for(|open| *open).await;
+                stuck.tell(&event);
+            }
+        }
+    };
+    let stuck_registration = informer.add_handler(handler).unwrap();
+    let quick = Seen::new();
+    let _quick = informer.add_handler(quick.clone()).unwrap();
+    started(&informer).await;
+    for n in 0..20_000_usize {
+        let name = (n % 20).to_string();
+        match n % 5 {
+            4 if cluster.contents().contains_key(&name) => cluster.delete(&name),
+            _ => cluster.put(&name, &n.to_string()),
+        };
+        if n % 100 == 0 {
+            settle().await;
+        }
+    }
+    until("the quick one", || quick.contents() == cluster.contents()).await;
+    let status = stuck_registration.status();
+    assert!(status.queue_depth <= 20, "{status:?}");
+    assert!(!status.synced && status.lag >= Duration::ZERO);
+    assert!(stuck.lines().is_empty());
+    assert_eq!(
+        (cluster.lists(), cluster.watches_opened()),
+        (1, 1),
+        "the watch went on"
+    );
+    gate.send_replace(true);
+    until("the stuck one", || stuck.contents() == cluster.contents()).await;
+    assert!(stuck.lines().len() <= 2 * 21);
+    assert!(stuck_registration.has_synced());
+    assert!(stuck_registration.status().coalesced > 10_000);
+}
+
+#[tokio::test(start_paused = true)]
+async fn status_tells_how_informer_and_handlers_fare() {
+    let cluster = Cluster::with(3);
+    let informer = SharedInformer::builder(cluster.clone())
+        .name("maps")
+        .build()
+        .unwrap();
+    let _kept = informer
+        .handler()
+        .name("one")
+        .register(Seen::new())
+        .unwrap();
+    let status = informer.status();
+    assert!(!status.started && !status.store_synced && !status.handlers_synced);
+    started(&informer).await;
+    until("the handler", || informer.status().handlers_synced).await;
+    cluster.put("0", "second");
+    until("the event", || informer.status().handlers[0].delivered == 4).await;
+    let status = informer.status();
+    assert_eq!((&*status.name, &*status.handlers[0].name), ("maps", "one"));
+    assert!(status.started && !status.stopped && status.store_synced && status.watching);
+    assert_eq!((status.objects, status.applied), (3, 4));
+    assert_eq!(status.resource_version, Some(4.into()));
+    assert!(status.reflector.last_event_at.is_some() && status.reflector.last_error.is_none());
+    assert_eq!(
+        (status.handler_queue_depth(), status.queue.queued_keys),
+        (0, 0)
+    );
+    let lister = informer.lister();
+    assert!(lister.namespaced("ns").get("0").is_ok());
+    let missing = lister.namespaced("ns").get("9").unwrap_err();
+    assert!(missing.to_string().contains("maps"), "{missing}");
+    assert!(informer.store().contains(&ObjectKey::namespaced("ns", "2")));
+    informer.stop().await.unwrap();
+    assert!(informer.status().stopped && !informer.status().watching);
+    assert_eq!(informer.store().len(), 3, "the cache stays readable");
 }

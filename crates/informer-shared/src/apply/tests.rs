@@ -134,8 +134,35 @@ fn a_new_uid_under_an_old_name_is_a_deletion_and_an_addition() {
     let (old, new) = (item("u", 1), item("v", 2));
     let told_both = told(Some(&old), Delta::Updated(Arc::clone(&new)));
     assert_eq!(told_both, ["deleted u@1 unknown", "added v@2"]);
-    let told_one = told_as(Some(&old), Delta::Updated(new), RecreatedAs::Updated, false);
+    let told_one = told_as(
+        Some(&old),
+        Delta::Updated(Arc::clone(&new)),
+        RecreatedAs::Updated,
+        false,
+    );
     assert_eq!(told_one, ["updated u@1 v@2 watch"]);
+
+    // The same where the queue has inferred the deletion from the new UID.
+    let inferred = || {
+        let gone = Delta::Deleted(Deleted::FinalStateUnknown(Arc::clone(&old)));
+        [gone, Delta::Replaced(Arc::clone(&new))].into_iter()
+    };
+    for (how, expected) in [
+        (
+            RecreatedAs::DeletedAndAdded,
+            &["deleted u@1 unknown", "added v@2"][..],
+        ),
+        (RecreatedAs::Updated, &["updated u@1 v@2 relist"][..]),
+    ] {
+        let mut map = Map::default();
+        map.objects.insert(old.key(), Arc::clone(&old));
+        let mut applier = Applier::new(&mut map, how, false);
+        applier.apply_all(&old.key(), inferred());
+        assert_eq!(
+            applier.notifications.iter().map(text).collect::<Vec<_>>(),
+            expected
+        );
+    }
 }
 
 // INV-SHARED-6

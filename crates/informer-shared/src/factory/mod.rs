@@ -139,7 +139,8 @@ impl<S> InformerFactory<S> {
         ) -> SharedInformerBuilder<BoxListerWatcher<K>>,
     {
         let key = EntryKey::of::<K>(resource.clone());
-        if let Some(informer) = self.inner.state.lock().find(&key) {
+        let known = self.inner.state.lock().find(&key);
+        if let Some(informer) = known {
             return Ok(informer);
         }
         // User code runs here, so not under the lock. Of two that are made at once, the first one in stays.

@@ -9,7 +9,7 @@ use futures_util::FutureExt;
 use super::control::Registered;
 use super::end::FailurePolicy;
 use super::filter::Filter;
-use super::listener::{Listener, ListenerConfig};
+use super::listener::{Listener, ListenerConfig, RunsAs};
 use super::registration::Registration;
 use super::registry::{Arrival, Registry, Runner};
 use super::run::{Feed, run_async, run_blocking};
@@ -45,12 +45,12 @@ pub(crate) struct Host<K> {
 ///         .queue(QueuePolicy::Unbounded)
 ///         .resync_period(Duration::from_secs(600))
 ///         .on_panic(FailurePolicy::StopInformer)
-///         .add(|event: Event<Pod>| async move { println!("{event:?}") })?
+///         .register(|event: Event<Pod>| async move { println!("{event:?}") })?
 ///         .detach();
 ///     Ok(())
 /// }
 /// ```
-#[must_use = "a handler is added by `add`, `add_blocking` or `stream`"]
+#[must_use = "a handler is added by `register`, `register_blocking` or `stream`"]
 pub struct HandlerBuilder<K> {
     host: Host<K>,
     name: Option<Arc<str>>,
@@ -130,8 +130,8 @@ impl<K: Send + Sync + 'static> HandlerBuilder<K> {
     /// # Errors
     /// When the informer has stopped.
     #[doc(alias = "AddEventHandler")]
-    pub fn add(self, handler: impl EventHandler<K>) -> Result<Registration, InformerStopped> {
-        let (feed, host) = self.into_feed(false);
+    pub fn register(self, handler: impl EventHandler<K>) -> Result<Registration, InformerStopped> {
+        let (feed, host) = self.into_feed(RunsAs::Task);
         let listener = Arc::clone(&feed.listener);
         let runner = Runner::Task(run_async(feed, handler).boxed());
         host.register(listener, runner)
@@ -141,11 +141,11 @@ impl<K: Send + Sync + 'static> HandlerBuilder<K> {
     ///
     /// # Errors
     /// When the informer has stopped.
-    pub fn add_blocking(
+    pub fn register_blocking(
         self,
         handler: impl BlockingEventHandler<K>,
     ) -> Result<Registration, InformerStopped> {
-        let (feed, host) = self.into_feed(true);
+        let (feed, host) = self.into_feed(RunsAs::Thread);
         let listener = Arc::clone(&feed.listener);
         let runner = Runner::Thread(Box::new(move || run_blocking(feed, handler)));
         host.register(listener, runner)
@@ -156,15 +156,15 @@ impl<K: Send + Sync + 'static> HandlerBuilder<K> {
     /// # Errors
     /// When the informer has stopped.
     pub fn stream(self) -> Result<EventStream<K>, InformerStopped> {
-        let (feed, host) = self.into_feed(false);
+        let (feed, host) = self.into_feed(RunsAs::Stream);
         let registration = host.register(Arc::clone(&feed.listener), Runner::Stream)?;
         Ok(EventStream::new(feed, registration))
     }
 
-    fn into_feed(self, is_blocking: bool) -> (Feed<K>, Host<K>) {
+    fn into_feed(self, runs_as: RunsAs) -> (Feed<K>, Host<K>) {
         let (queue, consumer) = Queue::new(self.queue);
         let config = ListenerConfig {
-            is_blocking,
+            runs_as,
             name: self.name,
             resync_period: self.resync_period,
             on_error: self.on_error,

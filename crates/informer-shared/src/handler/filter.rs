@@ -1,7 +1,5 @@
 //! A view of an informer's events through a filter on objects.
 
-use std::sync::Arc;
-
 use crate::event::Event;
 use crate::notification::Delivery;
 
@@ -57,6 +55,8 @@ impl<K> Filter<K> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
     use crate::event::Cause;
 

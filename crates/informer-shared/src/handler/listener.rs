@@ -23,12 +23,20 @@ pub(crate) struct Listener<K> {
     /// How often the handler is reminded of every object.
     pub(crate) resync_period: Option<Duration>,
     pub(crate) queue: Arc<Queue<K>>,
-    /// It runs on a thread.
-    pub(crate) is_blocking: bool,
+    pub(crate) runs_as: RunsAs,
     on_error: FailurePolicy,
     on_panic: FailurePolicy,
     record: Mutex<Record>,
     fatal: Arc<Fatal>,
+}
+
+/// What runs a handler's code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum RunsAs {
+    Task,
+    Thread,
+    /// Whoever holds the stream.
+    Stream,
 }
 
 #[derive(Default)]
@@ -41,7 +49,7 @@ struct Record {
 
 /// What a listener is made of.
 pub(crate) struct ListenerConfig {
-    pub(crate) is_blocking: bool,
+    pub(crate) runs_as: RunsAs,
     pub(crate) name: Option<Arc<str>>,
     pub(crate) resync_period: Option<Duration>,
     pub(crate) on_error: FailurePolicy,
@@ -58,7 +66,7 @@ impl<K> Listener<K> {
                 .unwrap_or_else(|| Arc::from(format!("handler-{id}"))),
             resync_period: config.resync_period,
             queue,
-            is_blocking: config.is_blocking,
+            runs_as: config.runs_as,
             on_error: config.on_error,
             on_panic: config.on_panic,
             record: Mutex::default(),
@@ -92,9 +100,15 @@ impl<K> Listener<K> {
         ControlFlow::Break(())
     }
 
-    /// Ends the handler: what waits is dropped. The first reason counts.
+    /// Ends the handler: what waits is dropped. The first reason counts, but for a handler that fails while it is
+    /// drained.
     pub(crate) fn end_with(&self, reason: HandlerEnd) {
-        self.record.lock().end.get_or_insert(reason);
+        let mut record = self.record.lock();
+        let is_drained = matches!(record.end, Some(HandlerEnd::InformerStopped));
+        if record.end.is_none() || (is_drained && matches!(reason, HandlerEnd::Failure(_))) {
+            record.end = Some(reason);
+        }
+        drop(record);
         self.queue.end(End::Closed);
     }
 

@@ -23,5 +23,5 @@ pub use traits::{BlockingEventHandler, BoxError, EventHandler, HandlerOutcome};
 
 pub(crate) use builder::Host;
 pub(crate) use control::Control;
-pub(crate) use listener::Listener;
+pub(crate) use listener::{Listener, RunsAs};
 pub(crate) use registry::{Arrival, Registry, Runner};

@@ -94,7 +94,7 @@ impl<K: Object> SharedInformer<K> {
         &self,
         handler: impl EventHandler<K>,
     ) -> Result<Registration, InformerStopped> {
-        self.handler().add(handler)
+        self.handler().register(handler)
     }
 
     /// Adds a handler that may block, on a thread of its own, with the default settings.
@@ -105,7 +105,7 @@ impl<K: Object> SharedInformer<K> {
         &self,
         handler: impl BlockingEventHandler<K>,
     ) -> Result<Registration, InformerStopped> {
-        self.handler().add_blocking(handler)
+        self.handler().register_blocking(handler)
     }
 
     /// The events as a stream, with the default settings.

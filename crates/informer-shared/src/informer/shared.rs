@@ -16,7 +16,7 @@ use super::source::Source;
 use crate::apply::{Counts, RecreatedAs};
 use crate::error::RunError;
 use crate::fatal::Fatal;
-use crate::handler::{HandlerEnd, Registry};
+use crate::handler::{HandlerEnd, Registry, RunsAs};
 use crate::synced::{InformerPhase, Progress, ProgressFn};
 
 /// The shared state of one informer.
@@ -115,13 +115,19 @@ impl<K: Object> Shared<K> {
         if self.phase().stopped {
             return;
         }
+        let drains = self.on_stop.drains() && outcome.is_ok();
         if outcome.is_err() {
             *self.outcome.lock() = outcome;
         }
         self.stop.cancel();
         self.registry.close();
         for listener in self.registry.listeners() {
-            listener.end_with(HandlerEnd::InformerStopped);
+            // A stream is drained by whoever holds it, at any time. Others had their time.
+            if drains && listener.runs_as == RunsAs::Stream {
+                listener.drain_with(HandlerEnd::InformerStopped);
+            } else {
+                listener.end_with(HandlerEnd::InformerStopped);
+            }
         }
         self.fifo.close();
         self.store.close();

@@ -161,10 +161,6 @@ pub(crate) struct Consumer<K> {
 }
 
 impl<K> Consumer<K> {
-    pub(crate) const fn queue(&self) -> &Arc<Queue<K>> {
-        &self.queue
-    }
-
     /// Finishes the event that was taken last and takes the next one. `None`: the queue has ended.
     pub(crate) fn poll_next(&mut self, cx: &Context<'_>) -> Poll<Option<Delivery<K>>> {
         loop {

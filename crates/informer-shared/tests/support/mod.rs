@@ -9,12 +9,14 @@ use std::time::Duration;
 use futures_util::StreamExt;
 use futures_util::stream::BoxStream;
 use informer_reflector::{ListEvent, ListRequest, ListWatchError, ListerWatcher};
-use informer_shared::{BlockingEventHandler, BoxError, Cause, Event, EventHandler};
+use informer_shared::{BlockingEventHandler, BoxError, Cause, Event, EventHandler, SharedInformer};
 use informer_store::{Object, ObjectKey};
 use informer_wire::{Decoded, ListMeta, ListOptions, Status, WatchEvent};
 use k8s_openapi::api::core::v1::ConfigMap;
 use parking_lot::Mutex;
 use tokio::sync::mpsc;
+
+pub(crate) const SECONDS: Duration = Duration::from_secs(1);
 
 pub(crate) type Item = Result<WatchEvent<ConfigMap>, ListWatchError>;
 
@@ -34,8 +36,6 @@ struct State {
     opened: usize,
     list_error: Option<u16>,
     hang: bool,
-    panics: bool,
-    namespaces: Option<Vec<String>>,
     last_options: Option<ListOptions>,
 }
 
@@ -382,6 +382,23 @@ impl BlockingEventHandler<ConfigMap> for Seen {
         self.tell(&event);
         Ok(())
     }
+}
+
+/// An informer of the cluster with the default settings.
+pub(crate) fn informer(cluster: &Cluster) -> SharedInformer<ConfigMap> {
+    SharedInformer::builder(cluster.clone())
+        .build()
+        .expect("no indexes clash")
+}
+
+/// Starts the informer and waits until its cache is synced.
+pub(crate) async fn started(informer: &SharedInformer<ConfigMap>) {
+    informer.start().expect("it was not started before");
+    informer
+        .synced()
+        .deadline(30 * SECONDS)
+        .await
+        .expect("it syncs");
 }
 
 /// Waits until this holds. The clock of the test may stand still: then this only yields.

@@ -1,0 +1,437 @@
+//! Starting, stopping, removing: at any moment, in any order, and nothing is left behind.
+
+mod support;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use futures_util::StreamExt;
+use informer_shared::{
+    Event, HandlerEnd, OnStop, QueuePolicy, Registration, RunError, SharedInformer, SyncError,
+};
+use k8s_openapi::api::core::v1::ConfigMap;
+use parking_lot::Mutex;
+use support::{Cluster, SECONDS, Seen, informer, settle, started, until};
+use tokio_util::sync::CancellationToken;
+
+/// Says when it is dropped.
+struct Dropped(Arc<AtomicBool>);
+
+impl Drop for Dropped {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::SeqCst);
+    }
+}
+
+/// A handler that never returns from its first call, and a flag that says when it is gone.
+fn stuck(informer: &SharedInformer<ConfigMap>) -> (Registration, Arc<AtomicBool>) {
+    let gone = Arc::new(AtomicBool::new(false));
+    let guard = Dropped(Arc::clone(&gone));
+    let handler = move |_: Event<ConfigMap>| {
+        let _ = &guard;
+        std::future::pending::<()>()
+    };
+    (
+        informer.add_handler(handler).expect("it has not stopped"),
+        gone,
+    )
+}
+
+// INV-SHARED-12, SI15, SI16
+#[tokio::test(start_paused = true)]
+async fn an_informer_runs_once_and_says_so() {
+    let cluster = Cluster::with(1);
+    let informer = informer(&cluster);
+    assert!(!informer.is_started() && !informer.is_stopped() && !informer.has_synced());
+    started(&informer).await;
+    assert!(informer.is_started() && !informer.is_stopped());
+    assert!(matches!(informer.start(), Err(RunError::AlreadyStarted)));
+    let run = informer.run(CancellationToken::new()).await;
+    assert!(matches!(run, Err(RunError::AlreadyStarted)));
+    let kept = informer.add_handler(Seen::new()).unwrap();
+    kept.synced().await.unwrap();
+    informer.stop().await.unwrap();
+    informer.stop().await.unwrap();
+    assert!(informer.is_started() && informer.is_stopped() && informer.has_synced());
+    let refused = informer.add_handler(Seen::new()).unwrap_err();
+    assert!(refused.to_string().contains("make a new one"));
+    assert!(informer.events().is_err());
+    assert!(kept.has_synced());
+    kept.remove().await;
+    assert!(informer.synced().await.is_ok(), "synced stays true");
+    assert!(matches!(informer.start(), Err(RunError::AlreadyStarted)));
+}
+
+#[test]
+fn starting_outside_of_a_runtime_is_an_error_and_can_be_repeated_inside() {
+    let cluster = Cluster::with(1);
+    let informer = informer(&cluster);
+    let _kept = informer.add_handler(Seen::new()).unwrap();
+    assert!(matches!(informer.start(), Err(RunError::NoRuntime)));
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .build()
+        .unwrap();
+    runtime.block_on(started(&informer));
+}
+
+// INV-SHARED-12
+#[tokio::test(start_paused = true)]
+async fn an_informer_that_never_ran_can_be_stopped_and_dropped() {
+    let informer = informer(&Cluster::new());
+    let (registration, gone) = stuck(&informer);
+    let waiting = tokio::spawn(registration.synced().into_future());
+    informer.stop().await.unwrap();
+    assert!(matches!(informer.start(), Err(RunError::Stopped)));
+    assert!(matches!(
+        waiting.await.unwrap(),
+        Err(SyncError::HandlerEnded { .. })
+    ));
+    assert!(gone.load(Ordering::SeqCst));
+    assert!(matches!(
+        informer.synced().await,
+        Err(SyncError::Stopped { .. })
+    ));
+
+    let informer = support::informer(&Cluster::new());
+    let (registration, gone) = stuck(&informer);
+    let mut stream = informer.events().unwrap();
+    let waiting = tokio::spawn(informer.synced().into_future());
+    drop(informer);
+    assert!(gone.load(Ordering::SeqCst));
+    assert!(stream.next().await.is_none());
+    assert!(matches!(
+        registration.ended().await,
+        HandlerEnd::InformerStopped
+    ));
+    assert!(matches!(
+        waiting.await.unwrap(),
+        Err(SyncError::Stopped { .. })
+    ));
+}
+
+// INV-SHARED-12, SI19: whatever it is doing.
+#[tokio::test(start_paused = true)]
+async fn stopping_takes_less_than_a_second_at_any_moment() {
+    let failing = Cluster::new();
+    failing.fail_lists(Some(500));
+    let hanging = Cluster::with(1);
+    hanging.hang();
+    for (cluster, syncs) in [(failing, false), (hanging, false), (Cluster::with(3), true)] {
+        for wait in [0, 1, 700, 5000] {
+            let informer = informer(&cluster);
+            let (_stuck, gone) = stuck(&informer);
+            let mut stream = informer.events().unwrap();
+            informer.start().unwrap();
+            tokio::time::sleep(Duration::from_millis(wait)).await;
+            if syncs && wait > 0 {
+                assert!(informer.has_synced());
+            }
+            let stop = tokio::time::timeout(SECONDS, informer.stop());
+            stop.await.expect("stops within a second").unwrap();
+            assert!(gone.load(Ordering::SeqCst), "the handler is gone");
+            assert_eq!(cluster.open_watches(), 0, "the watch is closed");
+            assert!(stream.next().await.is_none());
+        }
+    }
+}
+
+// INV-SHARED-12
+#[tokio::test(start_paused = true)]
+async fn a_run_ends_by_its_token_by_stop_and_by_being_dropped() {
+    let cluster = Cluster::with(1);
+    let by_token = informer(&cluster);
+    let token = CancellationToken::new();
+    let run = by_token.run(token.clone());
+    let cancel = async {
+        by_token.synced().await.unwrap();
+        token.cancel();
+    };
+    tokio::join!(run, cancel).0.unwrap();
+    assert!(by_token.is_stopped());
+
+    let by_stop = informer(&cluster);
+    let stop = async {
+        by_stop.synced().await.unwrap();
+        by_stop.stop().await.unwrap();
+    };
+    tokio::join!(by_stop.run(CancellationToken::new()), stop)
+        .0
+        .unwrap();
+
+    let by_drop = informer(&cluster);
+    let (_stuck, gone) = stuck(&by_drop);
+    tokio::select! {
+        _ = by_drop.run(CancellationToken::new()) => panic!("it ended by itself"),
+        () = async { by_drop.synced().await.unwrap(); settle().await } => {}
+    }
+    assert!(by_drop.is_stopped());
+    until("the handler to be gone", || gone.load(Ordering::SeqCst)).await;
+    until("the watch to be closed", || cluster.open_watches() == 0).await;
+}
+
+// INV-SHARED-12
+#[tokio::test]
+async fn dropping_the_last_handle_ends_everything() {
+    let cluster = Cluster::with(1);
+    let informer = informer(&cluster);
+    let (registration, gone) = stuck(&informer);
+    let thread_gone = Arc::new(AtomicBool::new(false));
+    let guard = Dropped(Arc::clone(&thread_gone));
+    let on_thread = informer
+        .add_blocking_handler(move |_: Event<ConfigMap>| {
+            let _ = &guard;
+        })
+        .unwrap();
+    started(&informer).await;
+    let store = informer.store().clone();
+    let other_handle = informer.clone();
+    drop(informer);
+    on_thread.synced().await.unwrap();
+    assert_eq!(cluster.open_watches(), 1);
+    drop(other_handle);
+    assert!(matches!(
+        registration.ended().await,
+        HandlerEnd::InformerStopped
+    ));
+    assert!(matches!(
+        on_thread.ended().await,
+        HandlerEnd::InformerStopped
+    ));
+    until("everything gone", || {
+        let gone = gone.load(Ordering::SeqCst) && thread_gone.load(Ordering::SeqCst);
+        gone && cluster.open_watches() == 0
+    })
+    .await;
+    assert_eq!(store.len(), 1);
+}
+
+// INV-SHARED-12: a thread cannot be ended from outside; it does not hold up the stop.
+#[tokio::test]
+async fn a_blocking_handler_that_does_not_return_is_left_to_itself() {
+    let informer = informer(&Cluster::with(1));
+    let (release, released) = std::sync::mpsc::channel::<()>();
+    let registration = informer
+        .add_blocking_handler(move |_: Event<ConfigMap>| {
+            let _ = released.recv();
+        })
+        .unwrap();
+    started(&informer).await;
+    until("the call", || registration.status().queue_depth == 0).await;
+    tokio::time::timeout(30 * SECONDS, informer.stop())
+        .await
+        .unwrap()
+        .unwrap();
+    assert!(!registration.status().synced);
+    drop(release);
+    registration.ended().await;
+}
+
+// INV-SHARED-12
+#[tokio::test(start_paused = true)]
+async fn stopping_drains_handlers_if_told_so() {
+    for drains in [true, false] {
+        let cluster = Cluster::with(5);
+        let on_stop = if drains {
+            OnStop::Drain {
+                timeout: 60 * SECONDS,
+            }
+        } else {
+            OnStop::Drop
+        };
+        let informer = SharedInformer::builder(cluster.clone())
+            .on_stop(on_stop)
+            .build()
+            .unwrap();
+        let seen = Seen::new();
+        let slow = seen.clone();
+        let _kept = informer
+            .add_handler(move |event: Event<ConfigMap>| {
+                let slow = slow.clone();
+                async move {
+                    tokio::time::sleep(SECONDS).await;
+                    slow.tell(&event);
+                }
+            })
+            .unwrap();
+        let mut stream = informer
+            .handler()
+            .queue(QueuePolicy::Unbounded)
+            .stream()
+            .unwrap();
+        started(&informer).await;
+        cluster.put("5", "x");
+        tokio::time::sleep(SECONDS / 2).await;
+        informer.stop().await.unwrap();
+        assert_eq!(
+            seen.lines().len(),
+            if drains { 6 } else { 1 },
+            "drains: {drains}"
+        );
+        let mut streamed = 0;
+        while stream.next().await.is_some() {
+            streamed += 1;
+        }
+        assert_eq!(streamed, if drains { 6 } else { 0 });
+    }
+}
+
+// INV-SHARED-11, SI21
+#[tokio::test(start_paused = true)]
+async fn removal_waits_for_the_call_that_runs_and_drops_what_waits() {
+    let cluster = Cluster::with(3);
+    let informer = informer(&cluster);
+    let calls = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&calls);
+    let slow = informer
+        .add_handler(move |_: Event<ConfigMap>| {
+            let count = Arc::clone(&count);
+            async move {
+                tokio::time::sleep(SECONDS).await;
+                count.fetch_add(1, Ordering::SeqCst);
+            }
+        })
+        .unwrap();
+    started(&informer).await;
+    settle().await;
+    let before = tokio::time::Instant::now();
+    slow.remove().await;
+    assert_eq!(before.elapsed(), SECONDS);
+    assert_eq!(calls.load(Ordering::SeqCst), 1);
+    tokio::time::sleep(10 * SECONDS).await;
+    assert_eq!(calls.load(Ordering::SeqCst), 1);
+    assert!(informer.status().handlers.is_empty());
+}
+
+// INV-SHARED-11
+#[tokio::test]
+async fn a_handler_can_remove_itself() {
+    let cluster = Cluster::with(3);
+    let informer = informer(&cluster);
+    let own: Arc<Mutex<Option<Registration>>> = Arc::default();
+    let calls = Arc::new(AtomicUsize::new(0));
+    let (mine, count) = (Arc::clone(&own), Arc::clone(&calls));
+    let registration = informer
+        .add_handler(move |_: Event<ConfigMap>| {
+            count.fetch_add(1, Ordering::SeqCst);
+            let registration = mine.lock().take();
+            async move {
+                if let Some(registration) = registration {
+                    registration.remove().await;
+                }
+            }
+        })
+        .unwrap();
+    *own.lock() = Some(registration);
+    started(&informer).await;
+    until("its removal", || informer.status().handlers.is_empty()).await;
+    cluster.put("3", "x");
+    settle().await;
+    assert_eq!(calls.load(Ordering::SeqCst), 1);
+
+    // The same on a thread, where the registration is dropped.
+    let (hand_over, handed_over) = std::sync::mpsc::channel::<Registration>();
+    let blocking = informer
+        .add_blocking_handler(move |_: Event<ConfigMap>| drop(handed_over.recv()))
+        .unwrap();
+    hand_over.send(blocking).unwrap();
+    until("its removal", || informer.status().handlers.is_empty()).await;
+}
+
+// INV-SHARED-11, SI11: a registration leads to its own informer only.
+#[tokio::test(start_paused = true)]
+async fn removing_a_handler_of_one_informer_changes_no_other() {
+    let (one, other) = (informer(&Cluster::with(1)), informer(&Cluster::with(1)));
+    let (a, b) = (Seen::new(), Seen::new());
+    let first = one.add_handler(a.clone()).unwrap();
+    let _second = other.add_handler(b.clone()).unwrap();
+    started(&one).await;
+    started(&other).await;
+    drop(first);
+    until("the other", || b.lines().len() == 1).await;
+    assert_eq!(
+        (one.status().handlers.len(), other.status().handlers.len()),
+        (0, 1)
+    );
+}
+
+// INV-SHARED-11
+#[tokio::test(start_paused = true)]
+async fn a_detached_handler_lives_as_long_as_the_informer() {
+    let cluster = Cluster::with(1);
+    let informer = informer(&cluster);
+    let seen = Seen::new();
+    informer.add_handler(seen.clone()).unwrap().detach();
+    started(&informer).await;
+    cluster.put("1", "x");
+    until("both", || seen.lines().len() == 2).await;
+}
+
+// SI5, SI8, peers 62, 64: before, during and after the start and the stop.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn adding_and_removing_race_with_start_and_stop() {
+    for round in 0..40_u64 {
+        let cluster = Cluster::with(5);
+        let informer = informer(&cluster);
+        let tasks: Vec<_> = (0..8)
+            .map(|n| {
+                let informer = informer.clone();
+                tokio::spawn(async move {
+                    let mut stopped = false;
+                    for i in 0..50 {
+                        let added = match (n + i) % 3 {
+                            0 => informer.add_handler(Seen::new()),
+                            1 => informer.add_blocking_handler(Seen::new()),
+                            _ => informer
+                                .handler()
+                                .resync_period(SECONDS)
+                                .register(Seen::new()),
+                        };
+                        assert!(!(stopped && added.is_ok()), "added after the stop");
+                        match added {
+                            Ok(registration) if i % 2 == 0 => registration.remove().await,
+                            Ok(registration) => drop(registration),
+                            Err(_) => stopped = true,
+                        }
+                        tokio::task::yield_now().await;
+                    }
+                })
+            })
+            .collect();
+        informer.start().unwrap();
+        tokio::time::sleep(Duration::from_millis(round % 7)).await;
+        tokio::time::timeout(30 * SECONDS, informer.stop())
+            .await
+            .unwrap()
+            .unwrap();
+        for task in tasks {
+            tokio::time::timeout(30 * SECONDS, task)
+                .await
+                .unwrap()
+                .unwrap();
+        }
+        assert!(informer.status().handlers.is_empty());
+    }
+}
+
+// peers 64
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn handlers_that_come_and_go_leave_no_task_behind() {
+    let informer = informer(&Cluster::with(1));
+    started(&informer).await;
+    let metrics = tokio::runtime::Handle::current().metrics();
+    let before = metrics.num_alive_tasks();
+    let began = Instant::now();
+    for n in 0..5000 {
+        let registration = informer.add_handler(Seen::new()).unwrap();
+        if n % 3 == 0 {
+            tokio::task::yield_now().await;
+        }
+        if n % 100 == 0 && began.elapsed() < 20 * SECONDS {
+            registration.remove().await;
+        }
+    }
+    until("no task left", || metrics.num_alive_tasks() <= before).await;
+    assert!(informer.status().handlers.is_empty());
+}

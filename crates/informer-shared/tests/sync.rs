@@ -1,0 +1,138 @@
+//! Waiting to be synced or to have caught up: true in time, and with a reason where it fails.
+
+mod support;
+
+use std::time::Duration;
+
+use informer_shared::{CatchUpError, Event, Progress, SyncError};
+use k8s_openapi::api::core::v1::ConfigMap;
+use support::{Cluster, SECONDS, Seen, informer, settle, started, until};
+
+// INV-SHARED-13, peers 67
+#[tokio::test(start_paused = true)]
+async fn a_deadline_that_passes_says_what_stands_in_the_way() {
+    let cluster = Cluster::with(1);
+    cluster.fail_lists(Some(403));
+    let informer = informer(&cluster);
+    let handler = informer
+        .handler()
+        .name("mine")
+        .register(Seen::new())
+        .unwrap();
+    let error = informer.synced().deadline(SECONDS).await.unwrap_err();
+    assert!(error.to_string().contains("call `start`"), "{error}");
+    informer.start().unwrap();
+    let error = informer.synced().deadline(20 * SECONDS).await.unwrap_err();
+    assert!(error.is_deadline());
+    let Progress {
+        started,
+        store_synced,
+        attempts,
+        last_error,
+        ..
+    } = error.progress().unwrap().clone();
+    assert!(started && !store_synced && attempts > 1, "{error}");
+    assert!(last_error.unwrap().contains("refused with 403"), "{error}");
+    assert!(error.to_string().contains("refused with 403"), "{error}");
+    assert!(error.to_string().contains("ConfigMap"), "{error}");
+    let error = handler.synced().deadline(SECONDS).await.unwrap_err();
+    assert!(error.to_string().contains("\"mine\""), "{error}");
+    assert!(error.to_string().contains("403"), "{error}");
+
+    cluster.fail_lists(None);
+    informer.synced().deadline(120 * SECONDS).await.unwrap();
+    handler.synced().deadline(SECONDS).await.unwrap();
+}
+
+// INV-SHARED-13, INV-SHARED-5, peers 57, WS1
+#[tokio::test(start_paused = true)]
+async fn the_cache_is_synced_early_and_a_slow_handler_only_after_its_last_call() {
+    let cluster = Cluster::with(1000);
+    let informer = informer(&cluster);
+    let slow = |_: Event<ConfigMap>| tokio::time::sleep(Duration::from_millis(10));
+    let slow = informer.add_handler(slow).unwrap();
+    let begin = tokio::time::Instant::now();
+    started(&informer).await;
+    assert!(begin.elapsed() < SECONDS);
+    let error = slow.synced().deadline(SECONDS).await.unwrap_err();
+    assert!(
+        error.to_string().contains("events wait for the handler"),
+        "{error}"
+    );
+    assert!(!informer.status().handlers_synced);
+    tokio::time::sleep(SECONDS * 89 / 10 - begin.elapsed()).await;
+    assert!(!slow.has_synced());
+    slow.synced().deadline(2 * SECONDS).await.unwrap();
+    assert_eq!(slow.status().delivered, 1000);
+    assert!(begin.elapsed() >= 10 * SECONDS);
+}
+
+// INV-SHARED-5, protocol 3.3 (11)
+#[tokio::test(start_paused = true)]
+async fn an_empty_collection_syncs_informer_and_handlers() {
+    let cluster = Cluster::new();
+    let informer = informer(&cluster);
+    let early = informer.add_handler(Seen::new()).unwrap();
+    started(&informer).await;
+    early.synced().deadline(SECONDS).await.unwrap();
+    let late = informer.add_handler(Seen::new()).unwrap();
+    late.synced().deadline(SECONDS).await.unwrap();
+}
+
+// INV-SHARED-13, WS1, WS2
+#[tokio::test(start_paused = true)]
+async fn a_wait_ends_when_what_it_waits_for_can_never_be() {
+    let cluster = Cluster::new();
+    cluster.hang();
+    let informer = informer(&cluster);
+    let handler = informer.add_handler(Seen::new()).unwrap();
+    informer.start().unwrap();
+    let of_informer = tokio::spawn(informer.synced().into_future());
+    let of_handler = tokio::spawn(handler.synced().into_future());
+    let of_version = tokio::spawn(informer.wait_until(7.into()).into_future());
+    settle().await;
+    informer.stop().await.unwrap();
+    let error = of_informer.await.unwrap().unwrap_err();
+    assert!(matches!(error, SyncError::Stopped { .. }), "{error}");
+    let error = of_handler.await.unwrap().unwrap_err();
+    assert!(matches!(error, SyncError::HandlerEnded { .. }), "{error}");
+    let error = of_version.await.unwrap().unwrap_err();
+    assert!(matches!(error, CatchUpError::Never { .. }), "{error}");
+}
+
+// INV-SHARED-14
+#[tokio::test(start_paused = true)]
+async fn reading_ones_own_write_waits_for_the_cache() {
+    let cluster = Cluster::with(1);
+    let informer = informer(&cluster);
+    let seen = Seen::new();
+    let _kept = informer.add_handler(seen.clone()).unwrap();
+    started(&informer).await;
+    let version = cluster.put("0", "mine");
+    informer.wait_until(version.into()).await.unwrap();
+    let stored = informer.store().get("ns/0").unwrap();
+    assert_eq!(support::value_of(&stored), "mine");
+
+    let error = informer
+        .wait_until(99.into())
+        .deadline(SECONDS)
+        .await
+        .unwrap_err();
+    assert!(matches!(error, CatchUpError::Deadline { .. }));
+    assert!(error.to_string().contains("99"), "{error}");
+    let error = informer.wait_until("opaque".into()).await.unwrap_err();
+    assert!(matches!(error, CatchUpError::Never { .. }), "{error}");
+    until("the handler", || seen.lines().len() == 2).await;
+}
+
+// WS1: a wait that is done wins over a deadline of nothing.
+#[tokio::test(start_paused = true)]
+async fn what_is_done_needs_no_time() {
+    let informer = informer(&Cluster::with(1));
+    started(&informer).await;
+    informer.synced().deadline(Duration::ZERO).await.unwrap();
+    let wait = informer.synced();
+    drop(informer);
+    settle().await;
+    wait.await.unwrap();
+}
