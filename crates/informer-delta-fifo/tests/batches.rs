@@ -378,3 +378,15 @@ fn depth_and_age_are_readable() {
     assert_eq!(fifo.oldest_age(), Some(Duration::ZERO));
     assert_eq!(fifo.depth(), 1);
 }
+
+#[test]
+fn handles_batches_and_waits_may_cross_threads() {
+    fn may_cross<T: Send>(_: &T) {}
+    let fifo = fifo();
+    may_cross(&fifo.pop_batch(1));
+    may_cross(&fifo.synced());
+    may_cross(&fifo.begin_replace());
+    fifo.added(&plain("a", 1));
+    may_cross(&fifo.try_pop_batch(1));
+    may_cross(&fifo);
+}

@@ -235,11 +235,7 @@ impl Twins {
                 real.finish(ReplaceEnd::new((*version).into()).rewind(*rewind));
                 self.model.finish(open, *version, *rewind);
             }
-            Call::Abandon => {
-                if self.list.take().is_some() {
-                    self.model.abandon();
-                }
-            }
+            Call::Abandon if self.list.take().is_some() => self.model.abandon(),
             _ => {}
         }
     }

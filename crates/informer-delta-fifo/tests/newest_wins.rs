@@ -5,15 +5,14 @@ mod common;
 use std::sync::Arc;
 
 use common::{Calls, NaiveStore, Thing, key, plain, short, thing, uid};
-use informer_delta_fifo::{Config, DeltaFifo};
+use informer_delta_fifo::{Batch, Config, DeltaFifo};
 use informer_store::{Deletion, DeltaSink, Known, Replace, ReplaceEnd};
 
+/// Where the newest copy lies, the queue, and what is out of it.
+type Case = (&'static str, DeltaFifo<Thing>, Option<Batch<Thing>>);
+
 /// Queues whose newest copy of `a` is life 1 at version 5: queued, in flight, stored.
-fn at_five() -> Vec<(
-    &'static str,
-    DeltaFifo<Thing>,
-    Option<informer_delta_fifo::Batch<Thing>>,
-)> {
+fn at_five() -> [Case; 3] {
     let newest = thing("a", 1, 5);
     let queued = DeltaFifo::with_config(&Config::new());
     queued.added(&newest);
@@ -21,7 +20,7 @@ fn at_five() -> Vec<(
     flying.added(&newest);
     let batch = flying.try_pop_batch(1);
     let stored = DeltaFifo::new(NaiveStore::holding(&[newest]));
-    vec![
+    [
         ("queued", queued, None),
         ("in flight", flying, batch),
         ("stored", stored, None),
@@ -29,7 +28,7 @@ fn at_five() -> Vec<(
 }
 
 /// What is queued beyond the copy at version 5.
-fn news(fifo: &DeltaFifo<Thing>, batch: Option<informer_delta_fifo::Batch<Thing>>) -> String {
+fn news(fifo: &DeltaFifo<Thing>, batch: Option<Batch<Thing>>) -> String {
     if let Some(batch) = batch {
         batch.ack();
     }

@@ -213,7 +213,9 @@ pub(crate) fn short_delta(delta: &Delta<Thing>) -> String {
         Delta::SetAside(version) => {
             format!(
                 "SetAside {}",
-                version.as_ref().map_or_else(|| "-".into(), ToString::to_string)
+                version
+                    .as_ref()
+                    .map_or_else(|| "-".into(), ToString::to_string)
             )
         }
         other => format!(
