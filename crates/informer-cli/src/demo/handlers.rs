@@ -80,7 +80,7 @@ pub(crate) fn quick(
 ) -> Result<(Registration, Arc<Seen>), InformerStopped> {
     let seen = Arc::new(Seen::default());
     let taken = Arc::clone(&seen);
-    let registration = informer.handler().name("quick").add(move |event: Event<CachedPod>| {
+    let registration = informer.handler().name("quick").register(move |event: Event<CachedPod>| {
         taken.take(&event);
         std::future::ready(())
     })?;
@@ -94,7 +94,7 @@ pub(crate) fn slow(
     let seen = Arc::new(Seen::default());
     let taken = Arc::clone(&seen);
     let registration =
-        informer.handler().name("slow").add_blocking(move |event: Event<CachedPod>| {
+        informer.handler().name("slow").register_blocking(move |event: Event<CachedPod>| {
             if !event.is_initial() {
                 std::thread::sleep(SLOW);
             }
