@@ -74,7 +74,7 @@ impl Run {
             .store
             .list()
             .iter()
-            .map(|object| line(&**object))
+            .map(|object| line(object))
             .collect();
         let mut there: Vec<_> = self
             .server
