@@ -127,13 +127,13 @@ impl<'a, K: Object> Batch<'a, K> {
         self.get(key).is_some()
     }
 
-    /// How many objects this batch leaves.
+    /// How many objects this batch leaves, those added by hand included.
     #[must_use]
     pub fn len(&self) -> usize {
         self.root.len()
     }
 
-    /// True if this batch leaves no object.
+    /// True if this batch leaves no object, by hand or not.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.root.len() == 0

@@ -75,11 +75,7 @@ impl<K: Object> Replacement<K> {
     }
 
     fn apply(self, resource_version: ResourceVersion, order: Order) {
-        let Self {
-            store,
-            entries,
-            by_key,
-        } = self;
+        let store = self.store.clone();
         let mut batch = store.begin_batch();
         let is_known = |known: &ResourceVersion| resource_version.is_older_than(known);
         // Everything that an older list says has happened before what the store knows.
@@ -89,6 +85,19 @@ impl<K: Object> Replacement<K> {
         if order == Order::Rewind {
             batch.lift_where(|_| true);
         }
+        self.write_all(&mut batch, order);
+        batch.set_resource_version(resource_version);
+        batch.commit();
+    }
+
+    /// Writes the list as it is, whatever is stored.
+    pub(crate) fn write_to(self, batch: &mut Batch<'_, K>, resource_version: ResourceVersion) {
+        self.write_all(batch, Order::AsListed);
+        batch.set_resource_version(resource_version);
+    }
+
+    fn write_all(self, batch: &mut Batch<'_, K>, order: Order) {
+        let Self { entries, by_key, .. } = self;
         let is_listed = |key: &ObjectKey| {
             let is_it = |at: u32| matches!(&entries[at as usize], Some((known, _)) if known == key);
             by_key.find(short_hash(key), is_it).is_some()
@@ -102,15 +111,13 @@ impl<K: Object> Replacement<K> {
         }
         for (key, listed) in entries.into_iter().flatten() {
             match listed {
-                Listed::Object(object) => write(&mut batch, key, object, order),
+                Listed::Object(object) => write(batch, key, object, order),
                 Listed::Kept => batch.confirm(&key),
                 Listed::SetAside => {
                     batch.mark_stale(&key);
                 }
             }
         }
-        batch.set_resource_version(resource_version);
-        batch.commit();
     }
 }
 
@@ -177,9 +184,16 @@ impl<K: Object> DeltaSink<K> for Store<K> {
     fn update(&self, key: ObjectKey, object: Arc<K>) {
         let mut batch = self.begin_batch();
         let resource_version = object.resource_version();
-        let is_outdated = batch.get(&key).is_some_and(|stored| {
-            Known::of(&**stored).is_same_copy(&Known::of(&*object)) || is_older(&*object, &**stored)
-        });
+        let is_outdated = match batch.get(&key) {
+            Some(stored) => {
+                let same = Known::of(&**stored).is_same_copy(&Known::of(&*object));
+                same || is_older(&*object, &**stored)
+            }
+            // What is older than all that is here has been deleted since.
+            None => resource_version.as_ref().zip(batch.resource_version()).is_some_and(
+                |(own, known)| own.is_older_than(known),
+            ),
+        };
         if !is_outdated {
             batch.upsert(key, object);
         }

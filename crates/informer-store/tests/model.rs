@@ -3,10 +3,13 @@
 mod support;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::future::Future;
 use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
 
 use informer_store::{
-    Batch, Index, IndexError, IndexValues, ObjectKey, ResourceVersion, Snapshot, Store,
+    Batch, Changes, Index, IndexError, IndexValues, ObjectKey, ResourceVersion, Snapshot, Store,
+    Watch,
 };
 use proptest::prelude::*;
 use support::Thing;
@@ -53,6 +56,9 @@ enum Step {
 
 const WORD_INDEXES: [&str; 2] = ["words", "more-words"];
 
+/// An index of words that is ordered.
+const SORTED: &str = "sorted-words";
+
 fn key() -> impl Strategy<Value = String> {
     prop_oneof!["[ab]/[a-d]", "[a-h]", "[ab]/[a-z]{2}"]
 }
@@ -84,8 +90,8 @@ fn step() -> impl Strategy<Value = Step> {
             .prop_map(|(writes, commit)| Step::Batch { writes, commit }),
         1 => (prop::collection::vec(thing(), 0..12), 1u64..100)
             .prop_map(|(things, version)| Step::Replace(things, version)),
-        1 => (0usize..3).prop_map(Step::AddIndex),
-        1 => (0usize..3).prop_map(Step::RemoveIndex),
+        1 => (0usize..4).prop_map(Step::AddIndex),
+        1 => (0usize..4).prop_map(Step::RemoveIndex),
         1 => Just(Step::AddNamespaceIndex),
         2 => Just(Step::Snapshot),
         1 => Just(Step::DropSnapshots),
@@ -282,6 +288,9 @@ fn same_index(snapshot: &Snapshot<Thing>, model: &Model, name: &str) -> Result<(
         .into_iter()
         .map(|(value, keys)| (value, keys.into_iter().collect()))
         .collect();
+    if name == SORTED {
+        same_order(snapshot, &expected)?;
+    }
     let status = snapshot.index_status(name).expect("it is there");
     prop_assert_eq!(status.values, expected.len());
     prop_assert_eq!(found, expected);
@@ -295,8 +304,98 @@ fn same_index(snapshot: &Snapshot<Thing>, model: &Model, name: &str) -> Result<(
     Ok(())
 }
 
+/// Ranges and prefixes of the ordered index; other indexes have none.
+fn same_order(
+    snapshot: &Snapshot<Thing>,
+    expected: &BTreeMap<String, Vec<String>>,
+) -> Result<(), TestCaseError> {
+    let index = Index::<String>::named(SORTED);
+    let all = snapshot.range::<_, String, _>(&index, ..).expect("ordered");
+    prop_assert!(all.map(|(value, _)| value).eq(expected.keys()));
+    let range = "ab".to_owned().."c".to_owned();
+    let found = snapshot.range(&index, range.clone()).expect("ordered");
+    let naive = expected.range(range).map(|(value, keys)| (value, keys.len()));
+    prop_assert!(found.map(|(value, objects)| (value, objects.len())).eq(naive));
+    let found = snapshot.prefix(&index, "b").expect("ordered");
+    let naive = expected.keys().filter(|value| value.starts_with('b'));
+    prop_assert!(found.map(|(value, _)| value).eq(naive));
+    Ok(())
+}
+
+/// Those who follow the store from its beginning: a change log that is folded into a map, and watches.
+struct Followers {
+    changes: Changes<Thing>,
+    folded: BTreeMap<String, Thing>,
+    watches: Vec<(Watched, Watch<Thing>)>,
+}
+
+#[derive(Debug)]
+enum Watched {
+    Key(&'static str),
+    Word(&'static str),
+}
+
+impl Watched {
+    /// What a watcher would read.
+    fn read(&self, model: &Model) -> BTreeMap<String, Thing> {
+        let is_it = |(key, thing): &(&String, &Arc<Thing>)| match self {
+            Self::Key(watched) => key == watched,
+            Self::Word(word) => {
+                let has = |other: &&str| thing.words.iter().any(|word| word == *other);
+                model.indexes.contains(&"words") && has(word) && !has(&"fail") && !has(&"panic")
+            }
+        };
+        let found = model.objects.iter().filter(is_it);
+        found.map(|(key, thing)| (key.clone(), (**thing).clone())).collect()
+    }
+}
+
+impl Followers {
+    fn new(store: &Store<Thing>) -> Self {
+        let words = Index::<String>::named("words");
+        Self {
+            changes: store.subscribe(1000),
+            folded: BTreeMap::new(),
+            watches: vec![
+                (Watched::Key("a/a"), store.watch_key("a/a")),
+                (Watched::Key("b"), store.watch_key("b")),
+                (Watched::Word("a"), store.watch_index(&words, "a")),
+                (Watched::Word("bb"), store.watch_index(&words, "bb")),
+            ],
+        }
+    }
+
+    fn check(&mut self, before: &Model, after: &Model) -> Result<(), TestCaseError> {
+        for change in self.changes.next_changes().expect("the log is long enough") {
+            let key = change.key.to_string();
+            let old = match &change.new {
+                Some(new) => self.folded.insert(key, (**new).clone()),
+                None => self.folded.remove(&key),
+            };
+            prop_assert_eq!(old.as_ref(), change.old.as_deref());
+        }
+        let objects = after.objects.iter().map(|(key, thing)| (key, &**thing));
+        prop_assert!(objects.eq(&self.folded));
+        for (watched, watch) in &mut self.watches {
+            if watched.read(before) != watched.read(after) {
+                prop_assert!(watch.has_changed(), "{watched:?} changed in silence");
+            }
+            if watch.has_changed() {
+                let changed = std::pin::pin!(watch.changed());
+                let polled = changed.poll(&mut Context::from_waker(Waker::noop()));
+                prop_assert_eq!(polled, Poll::Ready(Ok(())));
+            }
+            prop_assert!(!watch.has_changed());
+        }
+        Ok(())
+    }
+}
+
 fn add_index(store: &Store<Thing>, which: usize) -> Result<&'static str, IndexError> {
     match which {
+        3 => store
+            .add_ordered_index(SORTED, words)
+            .map(|_: Index| SORTED),
         2 => store.add_typed_index("lengths", lengths).map(|_| "lengths"),
         which => store
             .add_index(WORD_INDEXES[which], words)
@@ -307,8 +406,10 @@ fn add_index(store: &Store<Thing>, which: usize) -> Result<&'static str, IndexEr
 fn run(steps: Vec<Step>) -> Result<(), TestCaseError> {
     let store: Store<Thing> = Store::new();
     let mut model = Model::default();
+    let mut followers = Followers::new(&store);
     let mut snapshots = Vec::new();
     for step in steps {
+        let before = model.clone();
         match step {
             Step::Single(write) => {
                 let old = old_texts(apply_single(&store, &write));
@@ -354,7 +455,7 @@ fn run(steps: Vec<Step>) -> Result<(), TestCaseError> {
                 }
             },
             Step::RemoveIndex(which) => {
-                let name = ["words", "namespace", "lengths"][which];
+                let name = ["words", "namespace", "lengths", SORTED][which];
                 let was_there = model.indexes.contains(&name);
                 prop_assert_eq!(store.remove_index(name).is_ok(), was_there);
                 model.indexes.retain(|other| *other != name);
@@ -369,6 +470,7 @@ fn run(steps: Vec<Step>) -> Result<(), TestCaseError> {
             Step::DropSnapshots => snapshots.clear(),
         }
         same(&store.snapshot(), &model)?;
+        followers.check(&before, &model)?;
     }
     for (snapshot, model) in snapshots {
         same(&snapshot, &model)?;

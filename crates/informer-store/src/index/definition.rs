@@ -18,6 +18,8 @@ pub const NAMESPACE_INDEX: &str = "namespace";
 
 type Function<K, V> = dyn Fn(&K, &mut IndexValues<'_, V>) -> Option<String> + Send + Sync;
 
+type MakeOrder<V> = fn() -> Box<dyn Order<V>>;
+
 /// What stands for an index in the tags of its values.
 pub(crate) fn index_tag(name: &str) -> u32 {
     hash_value(name)
@@ -30,7 +32,7 @@ pub(crate) struct Definition<K, V: 'static> {
     tag: u32,
     function: Box<Function<K, V>>,
     /// Makes the order of the values, if they have one.
-    order: Option<fn() -> Box<dyn Order<V>>>,
+    order: Option<MakeOrder<V>>,
 }
 
 impl<K, V> Definition<K, V> {

@@ -32,6 +32,9 @@ enum Node<V> {
     Branch(ArrayVec<(Arc<V>, triomphe::Arc<Self>), WIDTH>),
 }
 
+/// A child of a branch, with its bound.
+type Child<V> = (Arc<V>, triomphe::Arc<Node<V>>);
+
 impl<V> Clone for Node<V> {
     fn clone(&self) -> Self {
         match self {
@@ -59,7 +62,7 @@ impl<V> Default for OrderedValues<V> {
 
 /// Which child a value belongs to.
 fn child_of<V: Borrow<Q>, Q: Ord + ?Sized>(
-    children: &[(Arc<V>, triomphe::Arc<Node<V>>)],
+    children: &[Child<V>],
     value: &Q,
 ) -> usize {
     children
@@ -141,7 +144,7 @@ impl<V: Ord> Node<V> {
 
 /// Joins a child with the next if together they fill half a node at most.
 fn merge<V: Ord>(
-    children: &mut ArrayVec<(Arc<V>, triomphe::Arc<Node<V>>), WIDTH>,
+    children: &mut ArrayVec<Child<V>, WIDTH>,
     left: usize,
 ) -> bool {
     let [Some((_, a)), Some((_, b))] = [children.get(left), children.get(left.wrapping_add(1))]
@@ -257,7 +260,7 @@ impl<V: Ord> OrderedValues<V> {
 /// A walk over the values from left to right.
 struct Walk<'a, V> {
     /// What is left of each branch above.
-    path: Vec<std::slice::Iter<'a, (Arc<V>, triomphe::Arc<Node<V>>)>>,
+    path: Vec<std::slice::Iter<'a, Child<V>>>,
     values: std::slice::Iter<'a, (Arc<V>, u32)>,
 }
 
@@ -324,6 +327,7 @@ impl<'a, V: Ord> Iterator for Walk<'a, V> {
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;
+    use std::collections::btree_map::Entry;
 
     use proptest::prelude::*;
 
@@ -369,10 +373,10 @@ mod tests {
             for (at, (step, value)) in steps.into_iter().enumerate() {
                 let inserts = if at % 500 < 250 { 4 } else { 1 };
                 if step < inserts {
-                    if !model.contains_key(&value) {
+                    if let Entry::Vacant(entry) = model.entry(value) {
                         tree.rehearse(&value);
                         tree.insert(Arc::new(value), at as u32);
-                        model.insert(value, at as u32);
+                        entry.insert(at as u32);
                     }
                 } else {
                     tree.remove(&value);

@@ -1,0 +1,364 @@
+//! What client-go's own tests ask of its stores, by the ids of our reference of them (ST1–ST17). Where ours differs on
+//! purpose, the test asserts ours and says so.
+
+mod support;
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use informer_store::{
+    IndexValues, KeyError, LabelSelector, Lister, ObjectKey, Overlaid, ResourceVersion, Store,
+    TtlStore, UndeltaStore,
+};
+use parking_lot::Mutex;
+use support::Thing;
+
+fn words(thing: &Thing, values: &mut IndexValues<'_>) {
+    values.extend(thing.words.iter().map(String::as_str));
+}
+
+fn indexed() -> Store<Thing> {
+    let store = Store::new();
+    store.add_index("words", words).expect("new");
+    store
+}
+
+fn names(things: &[Arc<Thing>]) -> Vec<&str> {
+    let mut names: Vec<_> = things.iter().map(|thing| thing.meta.name.as_str()).collect();
+    names.sort_unstable();
+    names
+}
+
+// ST1
+#[test]
+fn a_store_adds_gets_updates_deletes_lists_and_replaces() {
+    let store = Store::new();
+    store.add(Thing::new("foo").words(["bar"])).expect("named");
+    assert_eq!(store.get("foo").expect("added").words, ["bar"]);
+    store.update(Thing::new("foo").words(["baz"])).expect("named");
+    assert_eq!(store.get("foo").expect("updated").words, ["baz"]);
+    store.delete("foo");
+    assert!(store.get("foo").is_none());
+
+    let abc = ["a", "b", "c"].map(Thing::new);
+    for thing in abc.clone() {
+        store.add(thing).expect("named");
+    }
+    assert_eq!(names(&store.list()), ["a", "b", "c"]);
+    store.replace(["foo", "bar"].map(Thing::new), ResourceVersion::from(7)).expect("named");
+    assert_eq!(names(&store.list()), ["bar", "foo"]);
+    assert!(store.get("a").is_none());
+}
+
+// ST1: of a key listed twice the last is taken.
+#[test]
+fn the_last_of_several_objects_of_one_key_is_taken() {
+    let store = Store::new();
+    let twice = [Thing::new("a").words(["old"]), Thing::new("b"), Thing::new("a").words(["new"])];
+    store.replace(twice, ResourceVersion::from(1)).expect("named");
+    assert_eq!(store.len(), 2);
+    assert_eq!(store.get("a").expect("listed").words, ["new"]);
+}
+
+// ST2
+#[test]
+fn objects_are_found_by_the_values_of_an_index() {
+    let store = indexed();
+    store.add(Thing::new("a").words(["x", "y"])).expect("named");
+    store.add(Thing::new("b").words(["y"])).expect("named");
+    assert_eq!(names(&store.by_index("words", "y").expect("there")), ["a", "b"]);
+    assert_eq!(names(&store.by_index("words", "x").expect("there")), ["a"]);
+    // Found through another object: the union of its values, each object once.
+    let like = store.index("words", &Thing::new("other").words(["x", "y"])).expect("there");
+    assert_eq!(names(&like), ["a", "b"]);
+    let mut values: Vec<String> =
+        store.list_index_values("words").iter().map(|value| value.to_string()).collect();
+    values.sort();
+    assert_eq!(values, ["x", "y"]);
+    // S7: an unknown index is an error, but for the list of its values; an unknown value is not.
+    assert!(store.by_index("none", "x").is_err());
+    assert!(store.index("none", &Thing::new("a")).is_err());
+    assert!(store.index_keys("none", "x").is_err());
+    assert!(store.list_index_values("none").is_empty());
+    assert!(store.by_index("words", "z").expect("there").is_empty());
+
+    store.update(Thing::new("a").words(["z"])).expect("named");
+    assert_eq!(names(&store.by_index("words", "y").expect("there")), ["b"]);
+    assert_eq!(names(&store.by_index("words", "z").expect("there")), ["a"]);
+    store.delete("b");
+    assert!(store.by_index("words", "y").expect("there").is_empty());
+}
+
+// S7
+#[test]
+fn the_keys_of_an_index_value_are_sorted() {
+    let store = indexed();
+    for name in ["c", "a", "d", "b"] {
+        store.add(Thing::new(name).words(["x"])).expect("named");
+    }
+    let keys = store.index_keys("words", "x").expect("there");
+    assert_eq!(keys, ["a", "b", "c", "d"].map(ObjectKey::cluster_scoped));
+}
+
+// ST3
+#[test]
+fn an_index_value_lives_as_long_as_one_object_has_it() {
+    let store = indexed();
+    store.add(Thing::new("a").words(["x"])).expect("named");
+    store.add(Thing::new("b").words(["x"])).expect("named");
+    store.delete("a");
+    assert_eq!(store.list_index_values("words").len(), 1);
+    store.delete("b");
+    assert!(store.list_index_values("words").is_empty());
+}
+
+// ST4; peers 51: the old value {a} stays when the new ones are {a, b}.
+#[test]
+fn an_index_of_many_values_stays_exact_through_updates() {
+    let store = indexed();
+    for words in [&["a"][..], &["a", "b"], &["b"], &["b", "a", "b"], &[], &["a", "c"]] {
+        store.update(Thing::new("x").words(words.iter())).expect("named");
+        for value in ["a", "b", "c"] {
+            let found = store.by_index("words", value).expect("there").len();
+            assert_eq!(found, usize::from(words.contains(&value)), "{words:?}, {value}");
+        }
+    }
+}
+
+// ST5: client-go's transaction goes on after an object without a key and says which ones were written.
+#[test]
+fn a_batch_goes_on_after_an_object_without_a_name() {
+    let store = Store::new();
+    let mut batch = store.begin_batch();
+    let results = ["a", "", "b"].map(|name| batch.add(Thing::new(name)));
+    batch.commit();
+    assert!(matches!(&results, [Ok(None), Err(KeyError { .. }), Ok(None)]));
+    assert_eq!(names(&store.list()), ["a", "b"]);
+}
+
+// ST6
+#[test]
+fn the_error_of_an_object_without_a_name_says_where_it_is() {
+    let store = Store::new();
+    let error = store.add(Thing::new("shop/")).expect_err("no name");
+    assert_eq!(error.namespace(), Some("shop"));
+    assert!(store.is_empty());
+    let listed = [Thing::new("a"), Thing::new("")];
+    assert!(store.replace(listed, ResourceVersion::from(1)).is_err());
+    assert!(store.is_empty(), "a list with such an object changes nothing");
+}
+
+// ST7. On purpose ours differs: a write by hand does not move the store's version, as it says nothing of other objects;
+// whoever feeds the store says how far it has come. A sink is fed by a server, and moves (see tests/sink.rs).
+#[test]
+fn the_resource_version_is_what_the_feeder_says() {
+    let store = Store::new();
+    assert_eq!(store.resource_version(), None);
+    store.add(Thing::new("a").version(5)).expect("named");
+    assert_eq!(store.resource_version(), None);
+    store.replace([Thing::new("a").version(5)], ResourceVersion::from(9)).expect("named");
+    assert_eq!(store.resource_version(), Some(ResourceVersion::from(9)));
+    let mut batch = store.begin_batch();
+    batch.remove("a");
+    batch.set_resource_version(ResourceVersion::from(12));
+    batch.commit();
+    assert_eq!(store.resource_version(), Some(ResourceVersion::from(12)));
+}
+
+// ST8
+#[test]
+fn an_object_expires_once_it_is_older_than_its_time_to_live() {
+    let ttl = Duration::from_secs(10);
+    let store = TtlStore::new(ttl);
+    let start = Instant::now();
+    store.add(Thing::new("a"), start).expect("named");
+    assert!(store.get("a", start + ttl).is_some(), "as old as its time to live");
+    let late = start + ttl + Duration::from_nanos(1);
+    assert!(store.get("a", late).is_none());
+    assert!(store.store().is_empty(), "it went away when it was met");
+    store.add(Thing::new("a"), late).expect("named");
+    assert!(store.get("a", late).is_some(), "written again, it is new");
+    // An update makes it new, too.
+    store.update(Thing::new("a"), late + ttl).expect("named");
+    assert!(store.get("a", late + ttl * 2).is_some());
+    // A list takes the expired ones away.
+    store.add(Thing::new("b"), late + ttl * 2).expect("named");
+    assert_eq!(names(&store.list(late + ttl * 3)), ["b"]);
+    assert_eq!(store.store().len(), 1);
+    assert!(store.delete("b", late + ttl * 5).is_none(), "an expired object is no old object");
+    // A replace dates everything anew, and drops what it does not hold.
+    store.replace([Thing::new("c")], ResourceVersion::from(1), start).expect("named");
+    assert_eq!(store.keys(start), [ObjectKey::cluster_scoped("c")]);
+    assert_eq!(store.purge(start + ttl * 2).len(), 1);
+}
+
+// ST8
+#[test]
+fn a_time_to_live_of_zero_never_ends_and_each_object_can_have_its_own() {
+    let store = TtlStore::with_ttl_of(|thing: &Thing| Duration::from_secs(thing.words.len() as u64));
+    let start = Instant::now();
+    store.add(Thing::new("ever"), start).expect("named");
+    store.add(Thing::new("one").words(["x"]), start).expect("named");
+    store.add(Thing::new("two").words(["x", "y"]), start).expect("named");
+    assert_eq!(names(&store.list(start + Duration::from_millis(1500))), ["ever", "two"]);
+    assert_eq!(names(&store.list(start + Duration::from_secs(1_000_000))), ["ever"]);
+}
+
+// ST9. A mutation from two threads may push one state for both; it never pushes an older one last.
+#[test]
+fn an_undelta_store_pushes_its_whole_state_after_each_mutation() {
+    let pushed = Arc::new(Mutex::new(Vec::new()));
+    let seen = Arc::clone(&pushed);
+    let store = UndeltaStore::new(move |all: informer_store::Snapshot<Thing>| {
+        seen.lock().push(all.keys().map(ToString::to_string).collect::<Vec<_>>());
+    });
+    store.add(Thing::new("a")).expect("named");
+    store.add(Thing::new("b")).expect("named");
+    store.update(Thing::new("a")).expect("named");
+    store.delete("a");
+    store.replace([Thing::new("c")], ResourceVersion::from(1)).expect("named");
+    let _ = (store.store().list(), store.store().get("c"), store.store().keys());
+    assert!(store.add(Thing::new("")).is_err());
+    let expected: [&[&str]; 5] = [&["a"], &["a", "b"], &["a", "b"], &["b"], &["c"]];
+    assert_eq!(*pushed.lock(), expected);
+}
+
+#[test]
+fn an_undelta_store_can_be_written_to_by_its_own_function() {
+    let sizes = Arc::new(Mutex::new(Vec::new()));
+    let (seen, handle) = (Arc::clone(&sizes), Arc::new(Mutex::new(None::<UndeltaStore<Thing>>)));
+    let own = Arc::clone(&handle);
+    let store = UndeltaStore::new(move |all: informer_store::Snapshot<Thing>| {
+        seen.lock().push(all.len());
+        let store = own.lock().clone();
+        if let Some(store) = store
+            && all.len() < 3
+        {
+            store.add(Thing::new(&format!("more-{}", all.len()))).expect("named");
+        }
+    });
+    *handle.lock() = Some(store.clone());
+    store.add(Thing::new("first")).expect("named");
+    assert_eq!(*sizes.lock(), [1, 2, 3]);
+    *handle.lock() = None;
+}
+
+// ST10, ST11
+#[test]
+fn a_lister_lists_a_part_everything_or_nothing() {
+    for with_index in [true, false] {
+        let store = Store::new();
+        if with_index {
+            store.add_namespace_index().expect("new");
+        }
+        for (key, app) in [("a/1", "web"), ("a/2", "db"), ("b/1", "web"), ("cluster", "web")] {
+            store.add(Thing::new(key).label("app", app)).expect("named");
+        }
+        let lister = Lister::new(store, "things");
+        let web: LabelSelector = "app=web".parse().expect("valid");
+        let everything = LabelSelector::everything();
+        assert_eq!(lister.list(&everything).len(), 4);
+        assert_eq!(lister.list(&web).len(), 3);
+        assert!(lister.list(&LabelSelector::nothing()).is_empty());
+        assert_eq!(names(&lister.namespaced("a").list(&everything)), ["1", "2"]);
+        assert_eq!(names(&lister.namespaced("a").list(&web)), ["1"]);
+        assert!(lister.namespaced("a").list(&LabelSelector::nothing()).is_empty());
+        assert!(lister.namespaced("c").list(&everything).is_empty());
+        // S12: the empty namespace stands for all.
+        assert_eq!(lister.namespaced("").list(&web).len(), 3);
+
+        assert!(lister.namespaced("a").get("1").is_ok());
+        assert!(lister.get("cluster").is_ok());
+        assert!(lister.namespaced("").get("cluster").is_ok());
+        let error = lister.namespaced("b").get("2").expect_err("not there");
+        let parts = (error.resource(), error.namespace(), error.name());
+        assert_eq!(parts, ("things", Some("b"), "2"));
+        assert!(lister.get("a/3").is_err());
+    }
+}
+
+// ST12: there is no mutation detector, as what is shared cannot be changed; and no key is wanted of it.
+#[test]
+fn what_a_reader_holds_is_what_the_store_holds() {
+    let store = Store::new();
+    let thing = Arc::new(Thing::new("a"));
+    store.add(Arc::clone(&thing)).expect("named");
+    assert!(Arc::ptr_eq(&store.get("a").expect("there"), &thing));
+}
+
+// ST13
+#[test]
+fn an_overlaid_object_goes_when_the_server_says_something_as_new() {
+    let now = Instant::now();
+    for (server, shown) in [(4, "mine"), (5, "theirs"), (6, "theirs")] {
+        let store = Store::new();
+        store.add(Thing::new("a").version(3)).expect("named");
+        let mine = Thing::new("a").version(5).words(["mine"]);
+        assert_eq!(store.overlay(mine, now), Ok(Overlaid::Visible));
+        store.update(Thing::new("a").version(server).words(["theirs"])).expect("named");
+        assert_eq!(store.get("a").expect("there").words, [shown], "server at {server}");
+    }
+}
+
+// ST14
+#[test]
+fn a_deletion_takes_an_overlaid_object_along_unless_that_is_of_a_later_life() {
+    use informer_store::Deletion;
+    let now = Instant::now();
+    let mine = || Thing::new("a").uid("1").version(5);
+    for (uid, version, stays) in [("1", 4, false), ("1", 7, false), ("2", 7, false), ("2", 4, true)] {
+        let store = Store::new();
+        store.overlay(mine(), now).expect("named");
+        let deletion = Deletion::of(Arc::new(Thing::new("a").uid(uid).version(version)));
+        let mut batch = store.begin_batch();
+        batch.delete(&ObjectKey::cluster_scoped("a"), &deletion);
+        batch.commit();
+        assert_eq!(store.contains("a"), stays, "deleted: {uid} at {version}");
+    }
+}
+
+// ST15: client-go remembers deletions for this; here the store's own version tells.
+#[test]
+fn what_is_overlaid_too_late_is_refused() {
+    let now = Instant::now();
+    let store = indexed();
+    store.replace([Thing::new("a").uid("1").version(3)], ResourceVersion::from(3)).expect("named");
+    let mut batch = store.begin_batch();
+    batch.remove("a");
+    batch.set_resource_version(ResourceVersion::from(7));
+    batch.commit();
+    // Our own write at 5 was followed by its deletion before we overlay it.
+    let late = Thing::new("a").uid("1").version(5).words(["x"]);
+    assert_eq!(store.overlay(late, now), Ok(Overlaid::Outdated));
+    assert!(store.is_empty());
+
+    // Created again by somebody else at 9; ours at 8 loses.
+    let mut batch = store.begin_batch();
+    batch.add(Thing::new("a").uid("2").version(9)).expect("named");
+    batch.commit();
+    let ours = Thing::new("a").uid("1").version(8).words(["x"]);
+    assert_eq!(store.overlay(ours, now), Ok(Overlaid::Outdated));
+
+    // Indexes show what is overlaid, and no longer once it is deleted.
+    let newer = Thing::new("a").uid("2").version(10).words(["x"]);
+    assert_eq!(store.overlay(newer, now), Ok(Overlaid::Visible));
+    assert_eq!(store.by_index("words", "x").expect("there").len(), 1);
+    store.delete("a");
+    assert!(store.by_index("words", "x").expect("there").is_empty());
+    assert!(store.is_empty());
+}
+
+// ST17 (the part on keys; see src/key.rs for the rest)
+#[test]
+fn keys_are_written_and_read_back() {
+    for text in ["name", "ns/name", "cluster|ns/name", "cluster|name"] {
+        let key: ObjectKey = text.parse().expect("valid");
+        assert_eq!(key.to_string(), text);
+        let built = ObjectKey::namespaced(key.namespace().unwrap_or_default(), key.name());
+        let built = key.cluster().map_or_else(|| built.clone(), |cluster| built.in_cluster(cluster));
+        assert_eq!(built, key);
+    }
+    for text in ["", "/", "a/", "/a", "a/b/c", "|a", "c|", "c|/a"] {
+        assert!(text.parse::<ObjectKey>().is_err(), "{text}");
+    }
+}
