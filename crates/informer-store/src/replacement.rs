@@ -97,7 +97,9 @@ impl<K: Object> Replacement<K> {
     }
 
     fn write_all(self, batch: &mut Batch<'_, K>, order: Order) {
-        let Self { entries, by_key, .. } = self;
+        let Self {
+            entries, by_key, ..
+        } = self;
         let is_listed = |key: &ObjectKey| {
             let is_it = |at: u32| matches!(&entries[at as usize], Some((known, _)) if known == key);
             by_key.find(short_hash(key), is_it).is_some()
@@ -190,9 +192,10 @@ impl<K: Object> DeltaSink<K> for Store<K> {
                 same || is_older(&*object, &**stored)
             }
             // What is older than all that is here has been deleted since.
-            None => resource_version.as_ref().zip(batch.resource_version()).is_some_and(
-                |(own, known)| own.is_older_than(known),
-            ),
+            None => resource_version
+                .as_ref()
+                .zip(batch.resource_version())
+                .is_some_and(|(own, known)| own.is_older_than(known)),
         };
         if !is_outdated {
             batch.upsert(key, object);

@@ -57,7 +57,9 @@ impl Stamp {
 
 impl<K: Object> fmt::Debug for TtlStore<K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("TtlStore").field("store", &self.store).finish_non_exhaustive()
+        f.debug_struct("TtlStore")
+            .field("store", &self.store)
+            .finish_non_exhaustive()
     }
 }
 
@@ -73,7 +75,11 @@ impl<K: Object> TtlStore<K> {
     #[doc(alias = "ExpirationPolicy")]
     pub fn with_ttl_of(ttl_of: impl Fn(&K) -> Duration + Send + Sync + 'static) -> Self {
         let stamps = Mutex::new(HashMap::new());
-        Self { store: Store::new(), stamps, ttl_of: Box::new(ttl_of) }
+        Self {
+            store: Store::new(),
+            stamps,
+            ttl_of: Box::new(ttl_of),
+        }
     }
 
     /// The store behind, for snapshots, indexes and listers. It may still hold expired objects: call
@@ -87,14 +93,13 @@ impl<K: Object> TtlStore<K> {
     ///
     /// # Errors
     /// When the object has no name.
-    pub fn add(
-        &self,
-        object: impl Into<Arc<K>>,
-        now: Instant,
-    ) -> Result<Option<Arc<K>>, KeyError> {
+    pub fn add(&self, object: impl Into<Arc<K>>, now: Instant) -> Result<Option<Arc<K>>, KeyError> {
         let object = object.into();
         let key = ObjectKey::try_of(&*object)?;
-        let stamp = Stamp { written: now, ttl: (self.ttl_of)(&object) };
+        let stamp = Stamp {
+            written: now,
+            ttl: (self.ttl_of)(&object),
+        };
         let mut batch = self.store.begin_batch();
         let old = batch.upsert(key.clone(), object);
         let mut stamps = self.stamps.lock();
@@ -143,7 +148,13 @@ impl<K: Object> TtlStore<K> {
         for object in objects {
             let object = object.into();
             let key = ObjectKey::try_of(&*object)?;
-            fresh.insert(key.clone(), Stamp { written: now, ttl: (self.ttl_of)(&object) });
+            fresh.insert(
+                key.clone(),
+                Stamp {
+                    written: now,
+                    ttl: (self.ttl_of)(&object),
+                },
+            );
             replacement.insert(key, object);
         }
         let mut batch = self.store.begin_batch();
@@ -179,7 +190,12 @@ impl<K: Object> TtlStore<K> {
 
     /// Takes the expired objects out, and returns them.
     pub fn purge(&self, now: Instant) -> Vec<Arc<K>> {
-        if !self.stamps.lock().values().any(|stamp| stamp.is_expired(now)) {
+        if !self
+            .stamps
+            .lock()
+            .values()
+            .any(|stamp| stamp.is_expired(now))
+        {
             return Vec::new();
         }
         let mut batch = self.store.begin_batch();
@@ -197,7 +213,10 @@ impl<K: Object> TtlStore<K> {
     }
 
     fn is_expired(&self, key: &str, now: Instant) -> bool {
-        self.stamps.lock().get(key).is_some_and(|stamp| stamp.is_expired(now))
+        self.stamps
+            .lock()
+            .get(key)
+            .is_some_and(|stamp| stamp.is_expired(now))
     }
 
     /// Takes one object out if it is still expired.

@@ -53,13 +53,18 @@ struct Pusher<K> {
 
 impl<K: Object> Clone for UndeltaStore<K> {
     fn clone(&self) -> Self {
-        Self { store: self.store.clone(), pusher: Arc::clone(&self.pusher) }
+        Self {
+            store: self.store.clone(),
+            pusher: Arc::clone(&self.pusher),
+        }
     }
 }
 
 impl<K: Object> fmt::Debug for UndeltaStore<K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("UndeltaStore").field("store", &self.store).finish_non_exhaustive()
+        f.debug_struct("UndeltaStore")
+            .field("store", &self.store)
+            .finish_non_exhaustive()
     }
 }
 
@@ -68,7 +73,9 @@ impl<K: Object> Pusher<K> {
         self.due.fetch_add(1, Ordering::SeqCst);
         // Whoever holds the function looks for changes that are due after letting go of it.
         while self.due.load(Ordering::SeqCst) > 0 {
-            let Some(mut push) = self.push.try_lock() else { return };
+            let Some(mut push) = self.push.try_lock() else {
+                return;
+            };
             if self.due.swap(0, Ordering::SeqCst) > 0 {
                 push(store.snapshot());
             }
@@ -81,8 +88,14 @@ impl<K: Object> UndeltaStore<K> {
     #[must_use]
     #[doc(alias = "NewUndeltaStore")]
     pub fn new(push: impl FnMut(Snapshot<K>) + Send + 'static) -> Self {
-        let pusher = Pusher { push: Mutex::new(Box::new(push)), due: AtomicUsize::new(0) };
-        Self { store: Store::new(), pusher: Arc::new(pusher) }
+        let pusher = Pusher {
+            push: Mutex::new(Box::new(push)),
+            due: AtomicUsize::new(0),
+        };
+        Self {
+            store: Store::new(),
+            pusher: Arc::new(pusher),
+        }
     }
 
     /// The store behind, to read from. What is written to it directly is not given to the function.
@@ -171,7 +184,10 @@ impl<K: Object> DeltaSink<K> for UndeltaStore<K> {
     }
 
     fn begin_replace(&self) -> UndeltaReplacement<K> {
-        UndeltaReplacement { undelta: self.clone(), replacement: self.store.begin_replace() }
+        UndeltaReplacement {
+            undelta: self.clone(),
+            replacement: self.store.begin_replace(),
+        }
     }
 }
 

@@ -24,7 +24,10 @@ fn indexed() -> Store<Thing> {
 }
 
 fn names(things: &[Arc<Thing>]) -> Vec<&str> {
-    let mut names: Vec<_> = things.iter().map(|thing| thing.meta.name.as_str()).collect();
+    let mut names: Vec<_> = things
+        .iter()
+        .map(|thing| thing.meta.name.as_str())
+        .collect();
     names.sort_unstable();
     names
 }
@@ -35,7 +38,9 @@ fn a_store_adds_gets_updates_deletes_lists_and_replaces() {
     let store = Store::new();
     store.add(Thing::new("foo").words(["bar"])).expect("named");
     assert_eq!(store.get("foo").expect("added").words, ["bar"]);
-    store.update(Thing::new("foo").words(["baz"])).expect("named");
+    store
+        .update(Thing::new("foo").words(["baz"]))
+        .expect("named");
     assert_eq!(store.get("foo").expect("updated").words, ["baz"]);
     store.delete("foo");
     assert!(store.get("foo").is_none());
@@ -45,7 +50,9 @@ fn a_store_adds_gets_updates_deletes_lists_and_replaces() {
         store.add(thing).expect("named");
     }
     assert_eq!(names(&store.list()), ["a", "b", "c"]);
-    store.replace(["foo", "bar"].map(Thing::new), ResourceVersion::from(7)).expect("named");
+    store
+        .replace(["foo", "bar"].map(Thing::new), ResourceVersion::from(7))
+        .expect("named");
     assert_eq!(names(&store.list()), ["bar", "foo"]);
     assert!(store.get("a").is_none());
 }
@@ -54,8 +61,14 @@ fn a_store_adds_gets_updates_deletes_lists_and_replaces() {
 #[test]
 fn the_last_of_several_objects_of_one_key_is_taken() {
     let store = Store::new();
-    let twice = [Thing::new("a").words(["old"]), Thing::new("b"), Thing::new("a").words(["new"])];
-    store.replace(twice, ResourceVersion::from(1)).expect("named");
+    let twice = [
+        Thing::new("a").words(["old"]),
+        Thing::new("b"),
+        Thing::new("a").words(["new"]),
+    ];
+    store
+        .replace(twice, ResourceVersion::from(1))
+        .expect("named");
     assert_eq!(store.len(), 2);
     assert_eq!(store.get("a").expect("listed").words, ["new"]);
 }
@@ -66,13 +79,21 @@ fn objects_are_found_by_the_values_of_an_index() {
     let store = indexed();
     store.add(Thing::new("a").words(["x", "y"])).expect("named");
     store.add(Thing::new("b").words(["y"])).expect("named");
-    assert_eq!(names(&store.by_index("words", "y").expect("there")), ["a", "b"]);
+    assert_eq!(
+        names(&store.by_index("words", "y").expect("there")),
+        ["a", "b"]
+    );
     assert_eq!(names(&store.by_index("words", "x").expect("there")), ["a"]);
     // Found through another object: the union of its values, each object once.
-    let like = store.index("words", &Thing::new("other").words(["x", "y"])).expect("there");
+    let like = store
+        .index("words", &Thing::new("other").words(["x", "y"]))
+        .expect("there");
     assert_eq!(names(&like), ["a", "b"]);
-    let mut values: Vec<String> =
-        store.list_index_values("words").iter().map(|value| value.to_string()).collect();
+    let mut values: Vec<String> = store
+        .list_index_values("words")
+        .iter()
+        .map(|value| value.to_string())
+        .collect();
     values.sort();
     assert_eq!(values, ["x", "y"]);
     // S7: an unknown index is an error, but for the list of its values; an unknown value is not.
@@ -116,11 +137,24 @@ fn an_index_value_lives_as_long_as_one_object_has_it() {
 #[test]
 fn an_index_of_many_values_stays_exact_through_updates() {
     let store = indexed();
-    for words in [&["a"][..], &["a", "b"], &["b"], &["b", "a", "b"], &[], &["a", "c"]] {
-        store.update(Thing::new("x").words(words.iter())).expect("named");
+    for words in [
+        &["a"][..],
+        &["a", "b"],
+        &["b"],
+        &["b", "a", "b"],
+        &[],
+        &["a", "c"],
+    ] {
+        store
+            .update(Thing::new("x").words(words.iter()))
+            .expect("named");
         for value in ["a", "b", "c"] {
             let found = store.by_index("words", value).expect("there").len();
-            assert_eq!(found, usize::from(words.contains(&value)), "{words:?}, {value}");
+            assert_eq!(
+                found,
+                usize::from(words.contains(&value)),
+                "{words:?}, {value}"
+            );
         }
     }
 }
@@ -132,7 +166,10 @@ fn a_batch_goes_on_after_an_object_without_a_name() {
     let mut batch = store.begin_batch();
     let results = ["a", "", "b"].map(|name| batch.add(Thing::new(name)));
     batch.commit();
-    assert!(matches!(&results, [Ok(None), Err(KeyError { .. }), Ok(None)]));
+    assert!(matches!(
+        &results,
+        [Ok(None), Err(KeyError { .. }), Ok(None)]
+    ));
     assert_eq!(names(&store.list()), ["a", "b"]);
 }
 
@@ -145,7 +182,10 @@ fn the_error_of_an_object_without_a_name_says_where_it_is() {
     assert!(store.is_empty());
     let listed = [Thing::new("a"), Thing::new("")];
     assert!(store.replace(listed, ResourceVersion::from(1)).is_err());
-    assert!(store.is_empty(), "a list with such an object changes nothing");
+    assert!(
+        store.is_empty(),
+        "a list with such an object changes nothing"
+    );
 }
 
 // ST7. On purpose ours differs: a write by hand does not move the store's version, as it says nothing of other objects;
@@ -156,7 +196,9 @@ fn the_resource_version_is_what_the_feeder_says() {
     assert_eq!(store.resource_version(), None);
     store.add(Thing::new("a").version(5)).expect("named");
     assert_eq!(store.resource_version(), None);
-    store.replace([Thing::new("a").version(5)], ResourceVersion::from(9)).expect("named");
+    store
+        .replace([Thing::new("a").version(5)], ResourceVersion::from(9))
+        .expect("named");
     assert_eq!(store.resource_version(), Some(ResourceVersion::from(9)));
     let mut batch = store.begin_batch();
     batch.remove("a");
@@ -172,7 +214,10 @@ fn an_object_expires_once_it_is_older_than_its_time_to_live() {
     let store = TtlStore::new(ttl);
     let start = Instant::now();
     store.add(Thing::new("a"), start).expect("named");
-    assert!(store.get("a", start + ttl).is_some(), "as old as its time to live");
+    assert!(
+        store.get("a", start + ttl).is_some(),
+        "as old as its time to live"
+    );
     let late = start + ttl + Duration::from_nanos(1);
     assert!(store.get("a", late).is_none());
     assert!(store.store().is_empty(), "it went away when it was met");
@@ -185,9 +230,14 @@ fn an_object_expires_once_it_is_older_than_its_time_to_live() {
     store.add(Thing::new("b"), late + ttl * 2).expect("named");
     assert_eq!(names(&store.list(late + ttl * 3)), ["b"]);
     assert_eq!(store.store().len(), 1);
-    assert!(store.delete("b", late + ttl * 5).is_none(), "an expired object is no old object");
+    assert!(
+        store.delete("b", late + ttl * 5).is_none(),
+        "an expired object is no old object"
+    );
     // A replace dates everything anew, and drops what it does not hold.
-    store.replace([Thing::new("c")], ResourceVersion::from(1), start).expect("named");
+    store
+        .replace([Thing::new("c")], ResourceVersion::from(1), start)
+        .expect("named");
     assert_eq!(store.keys(start), [ObjectKey::cluster_scoped("c")]);
     assert_eq!(store.purge(start + ttl * 2).len(), 1);
 }
@@ -195,13 +245,24 @@ fn an_object_expires_once_it_is_older_than_its_time_to_live() {
 // ST8
 #[test]
 fn a_time_to_live_of_zero_never_ends_and_each_object_can_have_its_own() {
-    let store = TtlStore::with_ttl_of(|thing: &Thing| Duration::from_secs(thing.words.len() as u64));
+    let store =
+        TtlStore::with_ttl_of(|thing: &Thing| Duration::from_secs(thing.words.len() as u64));
     let start = Instant::now();
     store.add(Thing::new("ever"), start).expect("named");
-    store.add(Thing::new("one").words(["x"]), start).expect("named");
-    store.add(Thing::new("two").words(["x", "y"]), start).expect("named");
-    assert_eq!(names(&store.list(start + Duration::from_millis(1500))), ["ever", "two"]);
-    assert_eq!(names(&store.list(start + Duration::from_secs(1_000_000))), ["ever"]);
+    store
+        .add(Thing::new("one").words(["x"]), start)
+        .expect("named");
+    store
+        .add(Thing::new("two").words(["x", "y"]), start)
+        .expect("named");
+    assert_eq!(
+        names(&store.list(start + Duration::from_millis(1500))),
+        ["ever", "two"]
+    );
+    assert_eq!(
+        names(&store.list(start + Duration::from_secs(1_000_000))),
+        ["ever"]
+    );
 }
 
 // ST9. A mutation from two threads may push one state for both; it never pushes an older one last.
@@ -210,14 +271,21 @@ fn an_undelta_store_pushes_its_whole_state_after_each_mutation() {
     let pushed = Arc::new(Mutex::new(Vec::new()));
     let seen = Arc::clone(&pushed);
     let store = UndeltaStore::new(move |all: informer_store::Snapshot<Thing>| {
-        seen.lock().push(all.keys().map(ToString::to_string).collect::<Vec<_>>());
+        seen.lock()
+            .push(all.keys().map(ToString::to_string).collect::<Vec<_>>());
     });
     store.add(Thing::new("a")).expect("named");
     store.add(Thing::new("b")).expect("named");
     store.update(Thing::new("a")).expect("named");
     store.delete("a");
-    store.replace([Thing::new("c")], ResourceVersion::from(1)).expect("named");
-    let _ = (store.store().list(), store.store().get("c"), store.store().keys());
+    store
+        .replace([Thing::new("c")], ResourceVersion::from(1))
+        .expect("named");
+    let _ = (
+        store.store().list(),
+        store.store().get("c"),
+        store.store().keys(),
+    );
     assert!(store.add(Thing::new("")).is_err());
     let expected: [&[&str]; 5] = [&["a"], &["a", "b"], &["a", "b"], &["b"], &["c"]];
     assert_eq!(*pushed.lock(), expected);
@@ -226,7 +294,10 @@ fn an_undelta_store_pushes_its_whole_state_after_each_mutation() {
 #[test]
 fn an_undelta_store_can_be_written_to_by_its_own_function() {
     let sizes = Arc::new(Mutex::new(Vec::new()));
-    let (seen, handle) = (Arc::clone(&sizes), Arc::new(Mutex::new(None::<UndeltaStore<Thing>>)));
+    let (seen, handle) = (
+        Arc::clone(&sizes),
+        Arc::new(Mutex::new(None::<UndeltaStore<Thing>>)),
+    );
     let own = Arc::clone(&handle);
     let store = UndeltaStore::new(move |all: informer_store::Snapshot<Thing>| {
         seen.lock().push(all.len());
@@ -234,7 +305,9 @@ fn an_undelta_store_can_be_written_to_by_its_own_function() {
         if let Some(store) = store
             && all.len() < 3
         {
-            store.add(Thing::new(&format!("more-{}", all.len()))).expect("named");
+            store
+                .add(Thing::new(&format!("more-{}", all.len())))
+                .expect("named");
         }
     });
     *handle.lock() = Some(store.clone());
@@ -251,7 +324,12 @@ fn a_lister_lists_a_part_everything_or_nothing() {
         if with_index {
             store.add_namespace_index().expect("new");
         }
-        for (key, app) in [("a/1", "web"), ("a/2", "db"), ("b/1", "web"), ("cluster", "web")] {
+        for (key, app) in [
+            ("a/1", "web"),
+            ("a/2", "db"),
+            ("b/1", "web"),
+            ("cluster", "web"),
+        ] {
             store.add(Thing::new(key).label("app", app)).expect("named");
         }
         let lister = Lister::new(store, "things");
@@ -262,7 +340,12 @@ fn a_lister_lists_a_part_everything_or_nothing() {
         assert!(lister.list(&LabelSelector::nothing()).is_empty());
         assert_eq!(names(&lister.namespaced("a").list(&everything)), ["1", "2"]);
         assert_eq!(names(&lister.namespaced("a").list(&web)), ["1"]);
-        assert!(lister.namespaced("a").list(&LabelSelector::nothing()).is_empty());
+        assert!(
+            lister
+                .namespaced("a")
+                .list(&LabelSelector::nothing())
+                .is_empty()
+        );
         assert!(lister.namespaced("c").list(&everything).is_empty());
         // S12: the empty namespace stands for all.
         assert_eq!(lister.namespaced("").list(&web).len(), 3);
@@ -295,8 +378,14 @@ fn an_overlaid_object_goes_when_the_server_says_something_as_new() {
         store.add(Thing::new("a").version(3)).expect("named");
         let mine = Thing::new("a").version(5).words(["mine"]);
         assert_eq!(store.overlay(mine, now), Ok(Overlaid::Visible));
-        store.update(Thing::new("a").version(server).words(["theirs"])).expect("named");
-        assert_eq!(store.get("a").expect("there").words, [shown], "server at {server}");
+        store
+            .update(Thing::new("a").version(server).words(["theirs"]))
+            .expect("named");
+        assert_eq!(
+            store.get("a").expect("there").words,
+            [shown],
+            "server at {server}"
+        );
     }
 }
 
@@ -306,7 +395,12 @@ fn a_deletion_takes_an_overlaid_object_along_unless_that_is_of_a_later_life() {
     use informer_store::Deletion;
     let now = Instant::now();
     let mine = || Thing::new("a").uid("1").version(5);
-    for (uid, version, stays) in [("1", 4, false), ("1", 7, false), ("2", 7, false), ("2", 4, true)] {
+    for (uid, version, stays) in [
+        ("1", 4, false),
+        ("1", 7, false),
+        ("2", 7, false),
+        ("2", 4, true),
+    ] {
         let store = Store::new();
         store.overlay(mine(), now).expect("named");
         let deletion = Deletion::of(Arc::new(Thing::new("a").uid(uid).version(version)));
@@ -322,7 +416,12 @@ fn a_deletion_takes_an_overlaid_object_along_unless_that_is_of_a_later_life() {
 fn what_is_overlaid_too_late_is_refused() {
     let now = Instant::now();
     let store = indexed();
-    store.replace([Thing::new("a").uid("1").version(3)], ResourceVersion::from(3)).expect("named");
+    store
+        .replace(
+            [Thing::new("a").uid("1").version(3)],
+            ResourceVersion::from(3),
+        )
+        .expect("named");
     let mut batch = store.begin_batch();
     batch.remove("a");
     batch.set_resource_version(ResourceVersion::from(7));
@@ -334,7 +433,9 @@ fn what_is_overlaid_too_late_is_refused() {
 
     // Created again by somebody else at 9; ours at 8 loses.
     let mut batch = store.begin_batch();
-    batch.add(Thing::new("a").uid("2").version(9)).expect("named");
+    batch
+        .add(Thing::new("a").uid("2").version(9))
+        .expect("named");
     batch.commit();
     let ours = Thing::new("a").uid("1").version(8).words(["x"]);
     assert_eq!(store.overlay(ours, now), Ok(Overlaid::Outdated));
@@ -355,7 +456,9 @@ fn keys_are_written_and_read_back() {
         let key: ObjectKey = text.parse().expect("valid");
         assert_eq!(key.to_string(), text);
         let built = ObjectKey::namespaced(key.namespace().unwrap_or_default(), key.name());
-        let built = key.cluster().map_or_else(|| built.clone(), |cluster| built.in_cluster(cluster));
+        let built = key
+            .cluster()
+            .map_or_else(|| built.clone(), |cluster| built.in_cluster(cluster));
         assert_eq!(built, key);
     }
     for text in ["", "/", "a/", "/a", "a/b/c", "|a", "c|", "c|/a"] {

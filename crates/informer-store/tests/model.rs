@@ -314,8 +314,14 @@ fn same_order(
     prop_assert!(all.map(|(value, _)| value).eq(expected.keys()));
     let range = "ab".to_owned().."c".to_owned();
     let found = snapshot.range(&index, range.clone()).expect("ordered");
-    let naive = expected.range(range).map(|(value, keys)| (value, keys.len()));
-    prop_assert!(found.map(|(value, objects)| (value, objects.len())).eq(naive));
+    let naive = expected
+        .range(range)
+        .map(|(value, keys)| (value, keys.len()));
+    prop_assert!(
+        found
+            .map(|(value, objects)| (value, objects.len()))
+            .eq(naive)
+    );
     let found = snapshot.prefix(&index, "b").expect("ordered");
     let naive = expected.keys().filter(|value| value.starts_with('b'));
     prop_assert!(found.map(|(value, _)| value).eq(naive));
@@ -346,7 +352,9 @@ impl Watched {
             }
         };
         let found = model.objects.iter().filter(is_it);
-        found.map(|(key, thing)| (key.clone(), (**thing).clone())).collect()
+        found
+            .map(|(key, thing)| (key.clone(), (**thing).clone()))
+            .collect()
     }
 }
 

@@ -32,9 +32,15 @@ fn word(thing: &Arc<Thing>) -> &str {
 fn readers_see_what_is_overlaid_and_batches_decide_without_it() {
     let store = store();
     let now = Instant::now();
-    store.add(Thing::new("a").version(3).words(["theirs"])).expect("named");
-    store.overlay(Thing::new("a").version(5).words(["mine"]), now).expect("named");
-    store.overlay(Thing::new("new").version(6).words(["mine"]), now).expect("named");
+    store
+        .add(Thing::new("a").version(3).words(["theirs"]))
+        .expect("named");
+    store
+        .overlay(Thing::new("a").version(5).words(["mine"]), now)
+        .expect("named");
+    store
+        .overlay(Thing::new("new").version(6).words(["mine"]), now)
+        .expect("named");
     let snapshot = store.snapshot();
     assert_eq!(word(snapshot.get("a").expect("there")), "mine");
     assert_eq!(word(snapshot.base("a").expect("there")), "theirs");
@@ -42,16 +48,28 @@ fn readers_see_what_is_overlaid_and_batches_decide_without_it() {
     assert!(snapshot.contains("new") && snapshot.base("new").is_none());
     assert_eq!(store.by_index("words", "mine").expect("there").len(), 2);
     assert!(store.by_index("words", "theirs").expect("there").is_empty());
-    assert_eq!(DeltaSink::known(&store, &ObjectKey::cluster_scoped("new")), None);
+    assert_eq!(
+        DeltaSink::known(&store, &ObjectKey::cluster_scoped("new")),
+        None
+    );
 
     let mut batch = store.begin_batch();
     assert_eq!(word(batch.get("a").expect("there")), "theirs");
-    let old = batch.add(Thing::new("a").version(4).words(["older"])).expect("named");
+    let old = batch
+        .add(Thing::new("a").version(4).words(["older"]))
+        .expect("named");
     assert_eq!(old.as_ref().map(word), Some("theirs"));
-    let old = batch.add(Thing::new("a").version(7).words(["newer"])).expect("named");
+    let old = batch
+        .add(Thing::new("a").version(7).words(["newer"]))
+        .expect("named");
     assert_eq!(old.as_ref().map(word), Some("older"));
     // To those who are told of events the object is new.
-    assert!(batch.add(Thing::new("new").version(6).words(["came"])).expect("named").is_none());
+    assert!(
+        batch
+            .add(Thing::new("new").version(6).words(["came"]))
+            .expect("named")
+            .is_none()
+    );
     batch.commit();
     assert_eq!(word(&store.get("a").expect("there")), "newer");
     assert_eq!(word(&store.get("new").expect("there")), "came");
@@ -64,7 +82,9 @@ fn a_list_without_the_object_takes_it_away_and_one_with_an_older_copy_does_not()
     let now = Instant::now();
     let store = store();
     for (name, version) in [("listed", 9), ("missing", 9)] {
-        store.overlay(Thing::new(name).version(version).words(["mine"]), now).expect("named");
+        store
+            .overlay(Thing::new(name).version(version).words(["mine"]), now)
+            .expect("named");
     }
     let mut list = store.begin_replace();
     list.insert(
@@ -86,10 +106,16 @@ fn a_list_without_the_object_takes_it_away_and_one_with_an_older_copy_does_not()
 fn a_feeder_with_a_queue_can_say_that_a_list_has_ended() {
     let now = Instant::now();
     let store = store();
-    store.overlay(Thing::new("missing").version(9).words(["mine"]), now).expect("named");
-    store.overlay(Thing::new("listed").version(9).words(["mine"]), now).expect("named");
+    store
+        .overlay(Thing::new("missing").version(9).words(["mine"]), now)
+        .expect("named");
+    store
+        .overlay(Thing::new("listed").version(9).words(["mine"]), now)
+        .expect("named");
     let mut batch = store.begin_batch();
-    batch.add(Thing::new("listed").version(4).words(["theirs"])).expect("named");
+    batch
+        .add(Thing::new("listed").version(4).words(["theirs"]))
+        .expect("named");
     assert_eq!(batch.drop_unconfirmed(), 1);
     batch.commit();
     assert!(!store.contains("missing") && store.contains("listed"));
@@ -98,12 +124,22 @@ fn a_feeder_with_a_queue_can_say_that_a_list_has_ended() {
 #[test]
 fn a_rewind_takes_everything_overlaid_away() {
     let store = store();
-    store.replace([Thing::new("a").version(50)], ResourceVersion::from(50)).expect("named");
-    store.overlay(Thing::new("a").version(60).words(["mine"]), Instant::now()).expect("named");
+    store
+        .replace([Thing::new("a").version(50)], ResourceVersion::from(50))
+        .expect("named");
+    store
+        .overlay(Thing::new("a").version(60).words(["mine"]), Instant::now())
+        .expect("named");
     let mut list = store.begin_replace();
-    list.insert(ObjectKey::cluster_scoped("a"), Arc::new(Thing::new("a").version(7)));
+    list.insert(
+        ObjectKey::cluster_scoped("a"),
+        Arc::new(Thing::new("a").version(7)),
+    );
     list.finish(ReplaceEnd::new(ResourceVersion::from(8)).rewind(true));
-    assert_eq!(store.get("a").expect("there").meta.version.as_deref(), Some("7"));
+    assert_eq!(
+        store.get("a").expect("there").meta.version.as_deref(),
+        Some("7")
+    );
     assert!(!store.snapshot().is_overlaid("a"));
 }
 
@@ -113,7 +149,9 @@ fn the_oldest_go_when_there_are_too_many_or_they_are_too_old() {
     store.set_overlay_capacity(2);
     let start = Instant::now();
     let after = |seconds| start + Duration::from_secs(seconds);
-    store.add(Thing::new("a").version(1).words(["theirs"])).expect("named");
+    store
+        .add(Thing::new("a").version(1).words(["theirs"]))
+        .expect("named");
     for (at, name) in (0..).zip(["a", "b", "c"]) {
         let mine = Thing::new(name).version(10 + at).words(["mine"]);
         store.overlay(mine, after(at)).expect("named");
@@ -130,7 +168,10 @@ enum Step {
     Server(u8),
     ServerDeletes(u8),
     /// Somebody writes to the server, and overlays the answer before the store hears of it; or after.
-    Mine { key: u8, late: usize },
+    Mine {
+        key: u8,
+        late: usize,
+    },
     /// The store hears of that many of the server's events.
     Deliver(usize),
     Relist,
@@ -172,7 +213,12 @@ impl World {
             }
         };
         let text = format!("v{}", self.version % 3);
-        let thing = Arc::new(Thing::new(&name).uid(&uid).version(self.version).words([text]));
+        let thing = Arc::new(
+            Thing::new(&name)
+                .uid(&uid)
+                .version(self.version)
+                .words([text]),
+        );
         self.server.insert(name.clone(), Arc::clone(&thing));
         self.pending.push((name, Arc::clone(&thing), true));
         thing
@@ -214,7 +260,10 @@ impl World {
         for (late, _) in &mut self.answers {
             *late = late.saturating_sub(1);
         }
-        let due = self.answers.extract_if(.., |(late, _)| *late == 0).collect::<Vec<_>>();
+        let due = self
+            .answers
+            .extract_if(.., |(late, _)| *late == 0)
+            .collect::<Vec<_>>();
         for (_, answer) in due {
             let version = answer.meta.version.clone();
             let name = answer.meta.name.clone();

@@ -76,7 +76,11 @@ fn a_late_deletion_of_an_earlier_life_leaves_the_present_one() {
 fn opaque_versions_are_taken_as_they_come() {
     let store = Store::new();
     for at in ["x", "b", "7"] {
-        DeltaSink::update(&store, key("a"), Arc::new(Thing::new("a").uid("1").version(at)));
+        DeltaSink::update(
+            &store,
+            key("a"),
+            Arc::new(Thing::new("a").uid("1").version(at)),
+        );
         assert_eq!(holds(&store), Some(("1".to_owned(), at.to_owned())));
         assert_eq!(store.resource_version(), Some(ResourceVersion::new(at)));
     }
@@ -99,7 +103,11 @@ fn what_cannot_be_decoded_leaves_the_last_good_copy_marked() {
     DeltaSink::update(&store, key("a"), a("1", 9));
     assert!(!store.snapshot().is_stale("a"));
     store.set_aside(key("a"), Some(version(10)));
-    DeltaSink::delete(&store, key("a"), Deletion::without_object(None, Some(version(11))));
+    DeltaSink::delete(
+        &store,
+        key("a"),
+        Deletion::without_object(None, Some(version(11))),
+    );
     assert_eq!(store.snapshot().stale_count(), 0);
     assert!(store.is_empty());
 }
@@ -166,10 +174,16 @@ fn an_older_list_changes_nothing_but_a_rewind_holds() {
     };
     list(false);
     assert_eq!(holds(&store), Some(("1".into(), "50".into())));
-    assert_eq!((store.len(), store.resource_version()), (1, Some(version(50))));
+    assert_eq!(
+        (store.len(), store.resource_version()),
+        (1, Some(version(50)))
+    );
     list(true);
     assert_eq!(holds(&store), Some(("1".into(), "30".into())));
-    assert_eq!((store.len(), store.resource_version()), (2, Some(version(40))));
+    assert_eq!(
+        (store.len(), store.resource_version()),
+        (2, Some(version(40)))
+    );
 }
 
 #[test]

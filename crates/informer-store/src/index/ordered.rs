@@ -61,10 +61,7 @@ impl<V> Default for OrderedValues<V> {
 }
 
 /// Which child a value belongs to.
-fn child_of<V: Borrow<Q>, Q: Ord + ?Sized>(
-    children: &[Child<V>],
-    value: &Q,
-) -> usize {
+fn child_of<V: Borrow<Q>, Q: Ord + ?Sized>(children: &[Child<V>], value: &Q) -> usize {
     children
         .partition_point(|(least, _)| (**least).borrow() <= value)
         .saturating_sub(1)
@@ -143,10 +140,7 @@ impl<V: Ord> Node<V> {
 }
 
 /// Joins a child with the next if together they fill half a node at most.
-fn merge<V: Ord>(
-    children: &mut ArrayVec<Child<V>, WIDTH>,
-    left: usize,
-) -> bool {
+fn merge<V: Ord>(children: &mut ArrayVec<Child<V>, WIDTH>, left: usize) -> bool {
     let [Some((_, a)), Some((_, b))] = [children.get(left), children.get(left.wrapping_add(1))]
     else {
         return false;

@@ -2,6 +2,12 @@
 #![allow(dead_code, unreachable_pub, reason = "each test uses a part of it")]
 
 use std::collections::BTreeMap;
+use std::future::Future;
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Wake, Waker};
+use std::thread::Thread;
+use std::time::{Duration, Instant};
 
 use informer_store::{Object, ObjectMetadata, OwnerReference, ResourceVersion, Uid};
 
@@ -92,5 +98,33 @@ impl ObjectMetadata for Meta {
     }
     fn label(&self, key: &str) -> Option<&str> {
         self.labels.get(key).map(String::as_str)
+    }
+}
+
+/// Drives a future on this thread; panics if it takes longer than any sound run would.
+pub fn block_on<F: Future>(future: F) -> F::Output {
+    struct Unpark(Thread);
+    impl Wake for Unpark {
+        fn wake(self: Arc<Self>) {
+            self.0.unpark();
+        }
+    }
+    let deadline = Instant::now() + Duration::from_secs(60);
+    let waker = Waker::from(Arc::new(Unpark(std::thread::current())));
+    let mut future = pin!(future);
+    loop {
+        if let Poll::Ready(output) = future.as_mut().poll(&mut Context::from_waker(&waker)) {
+            return output;
+        }
+        assert!(Instant::now() < deadline, "a future is not woken");
+        std::thread::park_timeout(Duration::from_secs(5));
+    }
+}
+
+/// Looks once whether a future is ready.
+pub fn poll_once<F: Future>(future: F) -> Option<F::Output> {
+    match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(output) => Some(output),
+        Poll::Pending => None,
     }
 }
