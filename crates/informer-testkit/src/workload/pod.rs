@@ -146,7 +146,7 @@ fn container(app: &str, tier: &str) -> Value {
         "terminationMessagePolicy": "File",
         "volumeMounts": [
             {"name": "config", "mountPath": "/etc/app", "readOnly": true},
-            {"name": "scratch", "mountPath": "/tmp"},
+            {"name": "scratch", "mountPath": "/scratch"},
             {"name": "token", "mountPath": "/var/run/secrets/kubernetes.io/serviceaccount", "readOnly": true},
         ],
     })
