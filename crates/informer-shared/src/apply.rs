@@ -12,7 +12,8 @@ use crate::notification::Notification;
 pub(crate) trait Cache<K> {
     fn get(&self, key: &ObjectKey) -> Option<Arc<K>>;
     fn put(&mut self, key: &ObjectKey, object: Arc<K>);
-    fn remove(&mut self, key: &ObjectKey);
+    /// Takes an object out. `last` is its last state, where the server told of the deletion.
+    fn remove(&mut self, key: &ObjectKey, last: Option<&Arc<K>>);
     /// The newest copy of the object cannot be read; what is cached stays.
     fn mark_stale(&mut self, key: &ObjectKey);
 }
@@ -137,7 +138,7 @@ impl<'a, K: Object, C: Cache<K>> Applier<'a, K, C> {
         let unknown = deleted.is_final_state_unknown();
         let last = deleted.into_object();
         let (last, unknown) = if is_same_life(&*old, &*last) {
-            (Some(last).filter(|last| !Arc::ptr_eq(last, &old)), unknown)
+            (Some(last), unknown)
         } else if is_newer(&*old, &*last) {
             // The end of an earlier life, which is long told.
             self.counts.without_effect += 1;
@@ -146,8 +147,9 @@ impl<'a, K: Object, C: Cache<K>> Applier<'a, K, C> {
             // A later life ended; so this one did too, unseen.
             (None, true)
         };
-        self.cache.remove(key);
+        self.cache.remove(key, last.as_ref().filter(|_| !unknown));
         self.counts.applied += 1;
+        let last = last.filter(|last| !Arc::ptr_eq(last, &old));
         self.notifications
             .push(Notification::deletion(key.clone(), old, last, unknown));
     }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use informer_delta_fifo::Batch;
-use informer_store::{Object, ObjectKey, Snapshot};
+use informer_store::{Deletion, Object, ObjectKey, Snapshot};
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
@@ -90,9 +90,8 @@ impl<K: Object> Controller<K> {
     fn resync(&mut self) {
         let store = &self.shared.store;
         self.processor.resync(Instant::now(), || {
-            store
-                .snapshot()
-                .iter()
+            let snapshot = store.snapshot();
+            told(&snapshot)
                 .map(|(key, object)| (key.clone(), Arc::clone(object)))
                 .collect()
         });
@@ -122,6 +121,9 @@ impl<K: Object> Controller<K> {
             counts,
             ..
         } = applier;
+        if batch.replace().is_some() {
+            cache.0.drop_unconfirmed();
+        }
         if let Some(version) = batch.applied_up_to() {
             cache.0.set_resource_version(version.clone());
         }
@@ -148,10 +150,26 @@ impl<K: Object> Controller<K> {
 }
 
 fn replay<K: Object>(snapshot: Snapshot<K>) -> Replay<K> {
+    let at_most = snapshot.len();
+    let objects = move || {
+        told(&snapshot)
+            .map(|(_, object)| Arc::clone(object))
+            .collect()
+    };
     Replay {
-        len: snapshot.len(),
-        objects: Box::new(move || snapshot.list()),
+        at_most,
+        objects: Box::new(objects),
     }
+}
+
+/// What handlers have been told of: the cache without what was put over it by hand.
+fn told<K: Object>(snapshot: &Snapshot<K>) -> impl Iterator<Item = (&ObjectKey, &Arc<K>)> {
+    snapshot.iter().filter_map(|(key, object)| {
+        if snapshot.is_overlaid(key) {
+            return Some((key, snapshot.base(key)?));
+        }
+        Some((key, object))
+    })
 }
 
 /// The store's batch, as deltas are applied to it.
@@ -166,8 +184,14 @@ impl<K: Object> Cache<K> for Write<'_, K> {
         self.0.upsert(key.clone(), object);
     }
 
-    fn remove(&mut self, key: &ObjectKey) {
-        self.0.remove(key);
+    fn remove(&mut self, key: &ObjectKey, last: Option<&Arc<K>>) {
+        // A deletion that was seen leaves alone what was put over the object by hand and is of a later life.
+        if let Some(last) = last {
+            self.0.delete(key, &Deletion::of(Arc::clone(last)));
+        }
+        if self.0.contains(key) {
+            self.0.remove(key);
+        }
     }
 
     fn mark_stale(&mut self, key: &ObjectKey) {

@@ -75,7 +75,7 @@ impl<K: Object> Processor<K> {
     ) -> Start<K> {
         let Arrival { listener, runner } = arrival;
         let replay = replay();
-        if replay.len > 0 {
+        if replay.at_most > 0 {
             listener.queue.replay(replay, now);
         }
         if self.source_synced {

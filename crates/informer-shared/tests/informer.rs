@@ -165,7 +165,7 @@ async fn handlers_that_join_and_leave_during_changes_see_a_legal_history() {
     assert_eq!(informer.status().handlers.len(), kept.len());
 }
 
-// INV-SHARED-6, SI6, peers 44, CT8, protocol 3.3 (9)
+// INV-SHARED-9, SI6, peers 44, CT8, protocol 3.3 (9)
 #[tokio::test(start_paused = true)]
 async fn a_relist_tells_changes_to_all_and_the_unchanged_to_those_who_want_reminders() {
     let cluster = Cluster::with(3);
@@ -480,7 +480,7 @@ async fn one_handler_can_be_added_twice_and_each_place_is_its_own() {
     assert_eq!(informer.status().handlers.len(), 1);
 }
 
-// peers 60, 61; protocol 3.3 (20); INV-SHARED-3
+// INV-SHARED-3, INV-SHARED-17, peers 60, 61, protocol 3.3 (20)
 #[tokio::test(start_paused = true)]
 async fn a_stuck_handler_holds_up_nobody_and_ends_at_the_right_state() {
     let cluster = Cluster::with(10);
@@ -564,4 +564,41 @@ async fn status_tells_how_informer_and_handlers_fare() {
     informer.stop().await.unwrap();
     assert!(informer.status().stopped && !informer.status().watching);
     assert_eq!(informer.store().len(), 3, "the cache stays readable");
+}
+
+// INV-SHARED-16: objects added by hand are no business of handlers.
+#[tokio::test(start_paused = true)]
+async fn what_is_put_over_the_cache_by_hand_is_read_at_once_and_told_to_nobody() {
+    let cluster = Cluster::with(1);
+    let informer = informer(&cluster);
+    let early = Seen::new();
+    let builder = informer.handler().resync_period(SECONDS);
+    let _early = builder.register(early.clone()).unwrap();
+    started(&informer).await;
+    let now = std::time::Instant::now();
+    let mine = support::config_map("0", "uid-1", 900, "mine");
+    let created = support::config_map("new", "uid-9", 901, "mine");
+    informer.store().overlay(mine, now).unwrap();
+    informer.store().overlay(created, now).unwrap();
+    assert_eq!(value_of(&informer.store().get("ns/0").unwrap()), "mine");
+    assert!(informer.store().contains("ns/new"));
+
+    let late = Seen::new();
+    let registration = informer.add_handler(late.clone()).unwrap();
+    registration.synced().deadline(10 * SECONDS).await.unwrap();
+    assert_eq!(late.lines(), ["+0=first initial"]);
+    tokio::time::sleep(SECONDS * 3 / 2).await;
+    assert_eq!(early.lines(), ["+0=first initial", "=0 resync"]);
+
+    // The server's next word on it is told as a change of what handlers know. A list without an object ends it.
+    cluster.put("0", "second");
+    until("the change", || late.lines().len() == 2).await;
+    assert_eq!(late.lines()[1], "~0=first>second watch");
+    assert!(informer.store().contains("ns/new"));
+    cluster.while_away(|cluster| {
+        cluster.put("1", "x");
+    });
+    until("the list", || late.lines().len() == 3).await;
+    assert!(!informer.store().contains("ns/new"));
+    assert_eq!(early.contents(), cluster.contents());
 }

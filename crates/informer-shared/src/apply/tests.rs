@@ -23,7 +23,7 @@ impl Cache<Item> for Map {
         self.objects.insert(key.clone(), object);
     }
 
-    fn remove(&mut self, key: &ObjectKey) {
+    fn remove(&mut self, key: &ObjectKey, _: Option<&Arc<Item>>) {
         self.objects.remove(key);
     }
 
@@ -104,7 +104,7 @@ fn what_is_cached_decides_not_the_kind_of_the_delta() {
     assert_eq!(first, ["added u@2 initial"]);
 }
 
-// INV-SHARED-8, client-go P2, P4
+// INV-SHARED-9, client-go P4
 #[test]
 fn reminders_are_of_the_cached_object_and_bring_nothing_back() {
     let old = item("u", 1);
@@ -165,7 +165,7 @@ fn a_new_uid_under_an_old_name_is_a_deletion_and_an_addition() {
     }
 }
 
-// INV-SHARED-6
+// INV-SHARED-6; differs from client-go P2
 #[test]
 fn a_deletion_is_told_once_and_of_the_life_that_is_cached() {
     let old = item("u", 5);

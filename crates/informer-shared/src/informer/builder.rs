@@ -10,7 +10,6 @@ use informer_reflector::{ListerWatcher, Reflector, ReflectorConfig, WatchErrorHa
 use informer_store::{IndexError, Indexers, NAMESPACE_INDEX, Store};
 
 use super::SharedInformer;
-use super::known::Cached;
 use super::options::{OnStop, Options};
 use super::shared::Shared;
 use super::source::Source;
@@ -54,7 +53,7 @@ pub struct SharedInformerBuilder<L: ListerWatcher> {
 impl<L: ListerWatcher> SharedInformerBuilder<L> {
     pub(crate) fn new(lister_watcher: L) -> Self {
         let store = Store::new();
-        let fifo = DeltaFifo::new(Cached(store.clone()));
+        let fifo = DeltaFifo::new(store.clone());
         let reflector = Reflector::new(lister_watcher, Arc::new(fifo.clone()));
         let options = Options {
             name: default_name::<L::Object>(),

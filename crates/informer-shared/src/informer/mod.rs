@@ -1,7 +1,6 @@
 //! The shared informer: one watch, one cache, any number of handlers.
 
 mod builder;
-mod known;
 mod options;
 mod run;
 mod shared;

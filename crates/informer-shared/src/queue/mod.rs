@@ -50,7 +50,7 @@ pub(crate) struct Phase {
 
 /// The objects that a late handler starts from. The consumer lays them out, so that the producer need not.
 pub(crate) struct Replay<K> {
-    pub(crate) len: usize,
+    pub(crate) at_most: usize,
     pub(crate) objects: Box<dyn FnOnce() -> Vec<Arc<K>> + Send>,
 }
 
@@ -95,7 +95,7 @@ impl<K> Queue<K> {
     /// Hands over the state that the handler starts from. Comes before everything that is pushed.
     pub(crate) fn replay(&self, replay: Replay<K>, now: Instant) {
         self.change(|inner| {
-            inner.state.begin_replay(replay.len, now);
+            inner.state.begin_replay(replay.at_most, now);
             inner.replay = Some(replay);
         });
     }
@@ -165,7 +165,11 @@ impl<K> Consumer<K> {
     pub(crate) fn poll_next(&mut self, cx: &Context<'_>) -> Poll<Option<Delivery<K>>> {
         loop {
             match self.step(cx) {
-                Step::LayOut(replay) => self.replay = (replay.objects)().into_iter(),
+                Step::LayOut(replay) => {
+                    self.replay = (replay.objects)().into_iter();
+                    let objects = self.replay.len();
+                    self.queue.inner.lock().state.correct_replay(objects);
+                }
                 Step::Take(next) => return next,
             }
         }

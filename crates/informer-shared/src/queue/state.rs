@@ -101,6 +101,13 @@ impl<K> QueueState<K> {
         }
     }
 
+    /// The replay turned out to be of this many objects.
+    pub(super) const fn correct_replay(&mut self, objects: usize) {
+        if self.end.is_none() {
+            self.replay_left = objects;
+        }
+    }
+
     /// Takes one object of the replay into the consumer's hands. False if the queue was closed meanwhile.
     pub(super) fn take_replayed(&mut self) -> bool {
         if self.replay_left == 0 {

@@ -233,7 +233,7 @@ fn a_replay_comes_before_what_was_pushed_and_ends_with_the_queue() {
     let objects = || vec![Arc::new(1), Arc::new(2)];
     queue.replay(
         Replay {
-            len: 2,
+            at_most: 2,
             objects: Box::new(objects),
         },
         now,
@@ -257,7 +257,7 @@ fn a_replay_comes_before_what_was_pushed_and_ends_with_the_queue() {
     assert_eq!(take().as_deref(), Some("pending"));
     queue.replay(
         Replay {
-            len: 2,
+            at_most: 2,
             objects: Box::new(|| vec![Arc::new(1), Arc::new(2)]),
         },
         now,
