@@ -179,6 +179,7 @@ mod tests {
         let token = async || file.header().await.unwrap().to_str().unwrap().to_owned();
         fs::write(&path, "one\n").unwrap();
         assert_eq!(token().await, "Bearer one");
+        assert!(!format!("{:?}", file.header().await).contains("one"));
         fs::write(&path, "two").unwrap();
         tokio::time::advance(TOKEN_FILE_LIFETIME - Duration::from_secs(1)).await;
         assert_eq!(token().await, "Bearer one");
