@@ -17,6 +17,9 @@ impl Cmd {
     pub(crate) fn new(program: impl AsRef<OsStr>) -> Self {
         let mut command = Command::new(program);
         command.stdin(Stdio::null());
+        for (name, _) in std::env::vars_os().filter(|(name, _)| is_of_this_package(name)) {
+            command.env_remove(name);
+        }
         Self {
             command,
             env: Vec::new(),
@@ -103,6 +106,20 @@ impl Cmd {
     }
 }
 
+/// Whether `cargo run` set the variable to describe this very package. Some build scripts (ring's) depend on such
+/// variables, so another cargo that inherited them would build again what it has.
+fn is_of_this_package(name: &OsStr) -> bool {
+    let name = name.to_string_lossy();
+    let about = [
+        "CARGO_PKG_",
+        "CARGO_MANIFEST_",
+        "CARGO_BIN_",
+        "CARGO_CRATE_",
+        "CARGO_PRIMARY_",
+    ];
+    about.iter().any(|prefix| name.starts_with(prefix))
+}
+
 fn quoted(text: &OsStr) -> String {
     let text = text.to_string_lossy();
     if text.is_empty() || text.contains([' ', '"', '$', '*']) {
@@ -122,6 +139,16 @@ mod tests {
             .env("RUSTDOCFLAGS", "-D warnings")
             .words("doc -p x");
         assert_eq!(command.line(), "RUSTDOCFLAGS='-D warnings' cargo doc -p x");
+    }
+
+    #[test]
+    fn another_cargo_does_not_inherit_what_describes_this_package() {
+        let seen = Cmd::new("env").output().expect("env runs");
+        assert!(!seen.contains("CARGO_PKG_NAME="), "{seen}");
+        assert!(
+            std::env::var_os("CARGO_PKG_NAME").is_some(),
+            "cargo sets it for tests"
+        );
     }
 
     #[test]
