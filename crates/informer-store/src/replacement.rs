@@ -64,8 +64,12 @@ impl<K: Object> Replacement<K> {
 
     fn set(&mut self, key: ObjectKey, listed: Listed<K>) {
         self.remove(&key);
+        let hash_of = |at: u32| {
+            let entry = self.entries.get(at as usize).and_then(Option::as_ref);
+            entry.map_or(0, |(key, _)| short_hash(key))
+        };
         self.by_key
-            .insert(short_hash(&key), self.entries.len() as u32);
+            .insert(short_hash(&key), self.entries.len() as u32, hash_of);
         self.entries.push(Some((key, listed)));
     }
 

@@ -23,9 +23,9 @@ use crate::watch::Tag;
 
 pub(crate) struct Root<K> {
     directory: Directory,
-    keys: PagedVec<ObjectKey, 8>,
+    keys: PagedVec<ObjectKey, 16>,
     objects: PagedVec<Arc<K>, 8>,
-    digests: PagedVec<LabelDigest, 16>,
+    digests: PagedVec<LabelDigest, 32>,
     indexes: Vec<Box<dyn Table<K>>>,
     /// Slots whose object is known to be out of date, since a newer copy could not be decoded.
     stale: Flags,
@@ -113,7 +113,7 @@ impl<K: Object> Root<K> {
         self.digests.get(slot).copied().unwrap_or_default()
     }
 
-    pub(crate) const fn keys(&self) -> &PagedVec<ObjectKey, 8> {
+    pub(crate) const fn keys(&self) -> &PagedVec<ObjectKey, 16> {
         &self.keys
     }
 
@@ -121,7 +121,7 @@ impl<K: Object> Root<K> {
         &self.objects
     }
 
-    pub(crate) const fn digests(&self) -> &PagedVec<LabelDigest, 16> {
+    pub(crate) const fn digests(&self) -> &PagedVec<LabelDigest, 32> {
         &self.digests
     }
 
@@ -176,7 +176,8 @@ impl<K: Object> Root<K> {
         }
         self.touch_values(slot, effects);
         if plan.slot.is_none() {
-            self.directory.insert(short_hash(&key), slot);
+            let hash_of = |slot| self.keys.get(slot).map_or(0, short_hash);
+            self.directory.insert(short_hash(&key), slot, hash_of);
             self.keys.push(key);
             self.objects.push(object);
             self.digests.push(plan.digest);

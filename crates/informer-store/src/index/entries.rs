@@ -5,15 +5,9 @@ use std::sync::Arc;
 
 use crate::directory::Directory;
 use crate::index::ordered::Order;
+use crate::index::places::Place;
 use crate::pages::PagedVec;
 use crate::posting::Posting;
-
-/// One slot's place under one value.
-#[derive(Clone, Copy)]
-pub(super) struct Place {
-    pub(super) value: u32,
-    pub(super) position: u32,
-}
 
 /// The values of an index and the slots that have them.
 pub(super) struct Values<V> {
@@ -111,7 +105,13 @@ impl<V> Values<V> {
             *free = entry;
         }
         self.live += 1;
-        self.by_value.insert(hash, id);
+        let hash_of = |id| {
+            self.entries
+                .get(id)
+                .and_then(Option::as_ref)
+                .map_or(0, |e| e.hash)
+        };
+        self.by_value.insert(hash, id, hash_of);
         if let Some(order) = &mut self.order {
             order.insert(value, id);
         }

@@ -10,6 +10,7 @@ mod definition;
 mod entries;
 mod error;
 mod ordered;
+mod places;
 mod table;
 mod values;
 

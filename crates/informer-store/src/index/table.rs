@@ -10,13 +10,13 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 
 use crate::index::definition::Definition;
-use crate::index::entries::{Place, Values};
+use crate::index::entries::Values;
 use crate::index::error::{IndexFailure, IndexStatus};
 use crate::index::ordered::OrderedValues;
+use crate::index::places::{Place, Places, Standing};
 use crate::index::values::IndexValues;
 use crate::key::ObjectKey;
 use crate::object::Object;
-use crate::pages::PagedVec;
 use crate::posting::Posting;
 use crate::watch::Tag;
 
@@ -71,39 +71,12 @@ impl Prepared {
     }
 }
 
-/// Where an object stands in an index: in which values, and at which position of each.
-#[derive(Clone)]
-enum Places {
-    None,
-    One(Place),
-    Many(triomphe::Arc<Vec<Place>>),
-    LeftOut { position: u32 },
-}
-
-impl Places {
-    fn as_slice(&self) -> &[Place] {
-        match self {
-            Self::One(place) => std::slice::from_ref(place),
-            Self::Many(places) => places,
-            Self::None | Self::LeftOut { .. } => &[],
-        }
-    }
-
-    fn from_places(places: &[Place]) -> Self {
-        match places {
-            [] => Self::None,
-            [place] => Self::One(*place),
-            many => Self::Many(triomphe::Arc::new(many.to_vec())),
-        }
-    }
-}
-
 /// An index whose values are of type `V`.
 pub(crate) struct TableOf<K, V: 'static> {
     definition: Arc<Definition<K, V>>,
     values: Values<V>,
     /// By slot.
-    places: PagedVec<Places, 8>,
+    places: Places,
     left_out: Posting,
     failures: u64,
     last_failure: Option<Arc<IndexFailure>>,
@@ -127,7 +100,7 @@ impl<K, V> TableOf<K, V> {
         Self {
             values: Values::new(definition.order()),
             definition,
-            places: PagedVec::default(),
+            places: Places::default(),
             left_out: Posting::default(),
             failures: 0,
             last_failure: None,
@@ -182,84 +155,49 @@ impl<K: 'static, V: Hash + Eq + Send + Sync + 'static> TableOf<K, V> {
             .map(|entry| &entry.slots)
     }
 
-    /// Takes an object out of all values, and out of those left out.
-    fn unlink_all(&mut self, places: &Places) {
-        for &place in places.as_slice() {
-            self.unlink(place);
-        }
-        if let Places::LeftOut { position } = *places
-            && let Some(moved) = self.left_out.swap_remove(position)
-            && let Some(places) = self.places.get_mut(moved)
-        {
-            *places = Places::LeftOut { position };
+    /// Takes a slot out of a value, or several.
+    fn unlink(&mut self, places: &[Place]) {
+        for &place in places {
+            if let Some(moved) = self.values.unlink(place) {
+                self.places.correct(moved, place);
+            }
         }
     }
 
-    fn unlink(&mut self, place: Place) {
-        let Some(moved) = self.values.unlink(place) else {
-            return;
-        };
-        self.correct(moved, |other| {
-            if other.value == place.value {
-                other.position = place.position;
-            }
-        });
-    }
-
-    fn correct(&mut self, slot: u32, mut change: impl FnMut(&mut Place)) {
-        match self.places.get_mut(slot) {
-            Some(Places::One(place)) => change(place),
-            Some(Places::Many(places)) => {
-                triomphe::Arc::make_mut(places).iter_mut().for_each(change);
-            }
-            Some(Places::None | Places::LeftOut { .. }) | None => {}
+    /// Takes the slot at a position out of those left out.
+    fn unleave(&mut self, position: u32) {
+        if let Some(moved) = self.left_out.swap_remove(position) {
+            self.places.set_left_out(moved, position);
         }
     }
 
     /// True if the object has exactly these values already.
     fn is_unchanged(&self, slot: u32, prepared: &Prepared) -> bool {
-        let Some(places) = self.places.get(slot) else {
+        let Some(Standing::In(places)) = self.places.get(slot) else {
             return false;
         };
         prepared.failure.is_none()
             && prepared.fresh.is_empty()
-            && !matches!(places, Places::LeftOut { .. })
             && places
-                .as_slice()
                 .iter()
                 .map(|place| place.value)
                 .eq(prepared.known.iter().copied())
     }
 
-    fn leave_out(&mut self, slot: u32, failure: IndexFailure) -> Places {
-        self.failures += 1;
-        self.last_failure = Some(Arc::new(failure));
-        Places::LeftOut {
-            position: self.left_out.push(slot),
-        }
-    }
-
     /// Enters an object into values; where it is already, it stays.
-    fn link_all(&mut self, slot: u32, old: &Places, prepared: Prepared) -> Places {
-        let stays = |id: u32| {
-            old.as_slice()
-                .iter()
-                .find(|place| place.value == id)
-                .copied()
-        };
+    fn link(&mut self, slot: u32, old: &[Place], prepared: Prepared) {
         let mut places = SmallVec::<[Place; 2]>::new();
         for &id in &prepared.known {
-            let place = stays(id).unwrap_or_else(|| self.values.link(id, slot));
-            places.push(place);
+            let stays = old.iter().find(|place| place.value == id).copied();
+            places.push(stays.unwrap_or_else(|| self.values.link(id, slot)));
         }
         for fresh in prepared.fresh {
-            let Ok(value) = fresh.value.downcast::<V>() else {
-                continue;
-            };
-            let id = self.values.add(fresh.hash, value);
-            places.push(self.values.link(id, slot));
+            if let Ok(value) = fresh.value.downcast::<V>() {
+                let id = self.values.add(fresh.hash, value);
+                places.push(self.values.link(id, slot));
+            }
         }
-        Places::from_places(&places)
+        self.places.set(slot, &places);
     }
 }
 
@@ -269,10 +207,11 @@ impl<K: Object, V: Hash + Eq + Send + Sync + 'static> Table<K> for TableOf<K, V>
     }
 
     fn prepare(&self, slot: Option<u32>, key: &ObjectKey, object: &K) -> Prepared {
-        let hint = slot.and_then(|slot| self.places.get(slot)?.as_slice().first());
+        let standing = slot.and_then(|slot| self.places.get(slot));
+        let hint = standing.and_then(|standing| standing.places().first().map(|place| place.value));
         let mut values = IndexValues {
             known: &self.values,
-            hint: hint.map(|place| place.value),
+            hint,
             found: Prepared::default(),
         };
         let call = || self.definition.call(object, &mut values);
@@ -297,41 +236,42 @@ impl<K: Object, V: Hash + Eq + Send + Sync + 'static> Table<K> for TableOf<K, V>
         if self.is_unchanged(slot, &prepared) {
             return;
         }
-        let is_new = slot == self.places.len();
-        let old = self.places.get(slot).cloned().unwrap_or(Places::None);
-        let gone: SmallVec<[Place; 2]> = (old.as_slice().iter())
-            .filter(|place| prepared.failure.is_some() || !prepared.known.contains(&place.value))
-            .copied()
-            .collect();
-        if matches!(old, Places::LeftOut { .. }) {
-            self.unlink_all(&old);
-        }
-        for place in gone {
-            self.unlink(place);
-        }
-        let places = match prepared.failure.take() {
-            Some(failure) => self.leave_out(slot, *failure),
-            None => self.link_all(slot, &old, prepared),
+        let old = self.places.get(slot).unwrap_or(Standing::In(&[]));
+        let left_out = match old {
+            Standing::LeftOut { position } => Some(position),
+            Standing::In(_) => None,
         };
-        if is_new {
-            self.places.push(places);
-        } else if let Some(old) = self.places.get_mut(slot) {
-            *old = places;
+        let old = SmallVec::<[Place; 2]>::from_slice(old.places());
+        let stays =
+            |place: &Place| prepared.failure.is_none() && prepared.known.contains(&place.value);
+        let gone: SmallVec<[Place; 2]> = old.iter().filter(|p| !stays(p)).copied().collect();
+        if let Some(position) = left_out {
+            self.unleave(position);
         }
+        self.unlink(&gone);
+        let Some(failure) = prepared.failure.take() else {
+            return self.link(slot, &old, prepared);
+        };
+        self.failures += 1;
+        self.last_failure = Some(Arc::new(*failure));
+        self.places.set_left_out(slot, self.left_out.push(slot));
     }
 
     fn swap_remove(&mut self, slot: u32) {
-        let Some(places) = self.places.get(slot).cloned() else {
-            return;
-        };
-        self.unlink_all(&places);
+        match self.places.get(slot) {
+            None => return,
+            Some(Standing::LeftOut { position }) => self.unleave(position),
+            Some(Standing::In(places)) => {
+                let places = SmallVec::<[Place; 2]>::from_slice(places);
+                self.unlink(&places);
+            }
+        }
         self.places.swap_remove(slot);
         // What was the last slot lives here now.
         match self.places.get(slot) {
-            Some(Places::LeftOut { position }) => self.left_out.set(*position, slot),
-            Some(moved) => {
-                moved
-                    .as_slice()
+            Some(Standing::LeftOut { position }) => self.left_out.set(position, slot),
+            Some(Standing::In(places)) => {
+                places
                     .iter()
                     .for_each(|place| self.values.moved(*place, slot));
             }
@@ -340,7 +280,8 @@ impl<K: Object, V: Hash + Eq + Send + Sync + 'static> Table<K> for TableOf<K, V>
     }
 
     fn touch(&self, slot: u32, touch: &mut dyn FnMut(Tag)) {
-        for place in self.places.get(slot).map_or(&[][..], Places::as_slice) {
+        let standing = self.places.get(slot).unwrap_or(Standing::In(&[]));
+        for place in standing.places() {
             if let Some(entry) = self.values.entry(place.value) {
                 touch(Tag::value(self.definition.tag(), entry.hash));
             }
