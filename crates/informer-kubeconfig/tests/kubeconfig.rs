@@ -347,7 +347,10 @@ fn hostile_yaml_is_refused_in_time() {
     assert!(matches!(load(&bomb), Err(ConfigError::Syntax { .. })));
     for levels in [100, 5_000] {
         let deep = format!("x: {}{}", "[".repeat(levels), "]".repeat(levels));
-        assert!(matches!(load(&deep), Err(ConfigError::Syntax { .. })), "{levels}");
+        assert!(
+            matches!(load(&deep), Err(ConfigError::Syntax { .. })),
+            "{levels}"
+        );
     }
 
     let root = tempfile::tempdir().unwrap();
