@@ -138,3 +138,10 @@ impl<K> Clone for Deleted<K> {
 
 /// The deltas of one key, oldest first. Most keys hold one, a key with a new UID two.
 pub(crate) type Chain<K> = SmallVec<[Delta<K>; 2]>;
+
+/// A chain of one delta.
+pub(crate) fn single<K>(delta: Delta<K>) -> Chain<K> {
+    let mut chain = Chain::new();
+    chain.push(delta);
+    chain
+}

@@ -330,15 +330,19 @@ fn closing_wakes_asynchronous_consumers_and_those_who_wait_for_synced() {
 #[test]
 fn synced_is_told_on_acknowledgement_even_after_closing() {
     let fifo = fifo();
+    let mut context = Context::from_waker(Waker::noop());
     fifo.replaced(&[plain("a", 1)], 1);
     fifo.close();
+    let mut synced = Box::pin(fifo.synced());
+    assert!(
+        synced.as_mut().poll(&mut context).is_pending(),
+        "the list is still to be applied"
+    );
     let batch = fifo
         .pop_batch(1)
         .now_or_never()
         .expect("ready")
         .expect("the list");
-    let mut synced = Box::pin(fifo.synced());
-    let mut context = Context::from_waker(Waker::noop());
     assert!(synced.as_mut().poll(&mut context).is_pending());
     batch.ack();
     assert!(matches!(

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use informer_store::{Object, ObjectKey, ResourceVersion};
 
-use crate::delta::{Chain, Deleted, Delta};
+use crate::delta::{Chain, Deleted, Delta, single};
 use crate::state::State;
 use crate::state::compress::compress;
 use crate::state::list::Listed;
@@ -27,7 +27,7 @@ impl<K: Object> State<K> {
     /// Appends a delta to its key, which keeps its place if it has one (client-go's D2).
     pub(super) fn append(&mut self, key: ObjectKey, delta: Delta<K>, now: Instant) {
         let Some(id) = self.queue.find(&key).or_else(|| self.promote(&key)) else {
-            let entry = self.new_entry(key, Chain::from_iter([delta]), now);
+            let entry = self.new_entry(key, single(delta), now);
             self.queue.push_back(entry, Place::Single);
             return;
         };
@@ -56,7 +56,7 @@ impl<K: Object> State<K> {
         let key = replace.list.item(at).key.clone();
         let delta = listed_delta(replace.list.set(at, Listed::Told), self.emit_replaced)?;
         let since = replace.since;
-        let entry = self.new_entry(key, Chain::from_iter([delta]), since);
+        let entry = self.new_entry(key, single(delta), since);
         Some(self.queue.insert_listed(entry))
     }
 

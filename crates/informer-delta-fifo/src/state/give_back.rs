@@ -2,7 +2,7 @@
 
 use informer_store::Object;
 
-use crate::delta::Chain;
+use crate::delta::single;
 use crate::state::append::listed_delta;
 use crate::state::flight::{Flight, FlightReplace};
 use crate::state::list::{Item, Listed};
@@ -84,7 +84,7 @@ impl<K: Object> State<K> {
                 continue;
             };
             let since = replace.since;
-            let older = self.new_entry(entry.key.clone(), Chain::from_iter([delta]), since);
+            let older = self.new_entry(entry.key.clone(), single(delta), since);
             self.prepend(id, older);
             self.queue.move_to_list(id);
         }
@@ -109,7 +109,7 @@ impl<K: Object> State<K> {
                     self.put_front(entry, Place::Replace);
                 }
             } else if let Some(delta) = listed_delta(what, self.emit_replaced) {
-                let entry = self.new_entry(key, Chain::from_iter([delta]), since);
+                let entry = self.new_entry(key, single(delta), since);
                 self.put_front(entry, Place::Replace);
             }
         }
