@@ -138,7 +138,7 @@ mod tests {
     // INV-WIRE-11
     #[test]
     fn an_error_is_told_whatever_the_body_is() {
-        let cases: [(u16, Option<&str>, &[u8], &str); 11] = [
+        let cases: [(u16, Option<&str>, &[u8], &str); 12] = [
             (
                 403,
                 Some("application/json"),
@@ -155,6 +155,12 @@ mod tests {
             (500, Some("application/json"), br#"{"kind":"Pod","message":"not a status"}"#, r#"{"kind":"Pod","message":"not a status"} (500 InternalError)"#),
             (500, Some("application/json"), br#"{"message":5}"#, r#"{"message":5} (500 InternalError)"#),
             (500, None, b"\xff\x00\x1b[31mred", "\u{fffd} [31mred (500 InternalError)"),
+            (
+                502,
+                None,
+                br#"{"kind":"Status","status":"Success","message":"all well"}"#,
+                r#"{"kind":"Status","status":"Success","message":"all well"} (502)"#,
+            ),
             (500, None, b"null", "null (500 InternalError)"),
         ];
         for (code, content_type, body, expected) in cases {

@@ -251,6 +251,8 @@ mod lists {
             r#"{"metadata":{}}"#,
             r#"{"metadata":{"name":""}}"#,
             r#"{"metadata":{"name":5}}"#,
+            r#"{"metadata":{"name":"n/a"}}"#,
+            r#"{"metadata":{"name":"a","namespace":"n/"}}"#,
             r#"{"metadata":[]}"#,
             "[{}]",
         ] {
@@ -751,6 +753,34 @@ mod types {
             Resource::builtin("deployments")
         );
         assert_eq!(Some(View::<Node>::resource()), Resource::builtin("nodes"));
+    }
+
+    #[test]
+    fn odd_metadata_is_read() -> Result<(), serde_json::Error> {
+        let meta: ObjectMeta = serde_json::from_str(
+            r#"{"name":"a","labels":{"b":"1","a":"2","b":"3","c":null},"annotations":null,"finalizers":null,
+                "ownerReferences":null,"creationTimestamp":"2026-11-29T16:33:37.9+01:00","generation":null,
+                "selfLink":"/x","managedFields":[{"a":1}],"uid":"","later":{"x":[1]}}"#,
+        )?;
+        // Of a key that comes twice the last counts.
+        assert!(meta.labels().eq([("a", "2"), ("b", "3"), ("c", "")]));
+        assert_eq!((meta.label("b"), meta.label("d")), (Some("3"), None));
+        assert_eq!(meta.uid(), None);
+        assert_eq!(
+            serde_json::to_string(&meta)?,
+            r#"{"name":"a","creationTimestamp":"2026-11-29T15:33:37Z","labels":{"a":"2","b":"3","c":""}}"#
+        );
+        for bad in [
+            r#"{"name":5}"#,
+            r#"{"creationTimestamp":"yesterday"}"#,
+            r#"{"labels":{"a":5}}"#,
+            r#"{"labels":[]}"#,
+            "[]",
+            "null",
+        ] {
+            assert!(serde_json::from_str::<ObjectMeta>(bad).is_err(), "{bad}");
+        }
+        Ok(())
     }
 
     #[test]

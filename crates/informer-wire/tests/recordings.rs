@@ -105,30 +105,57 @@ fn options() -> DecodeOptions {
     DecodeOptions::default().resource(Resource::builtin("pods").expect("pods are built in"))
 }
 
-/// Replays `body` whole, byte by byte, and cut in two at every `step`th byte.
-fn same_for_every_cut<T: Debug + PartialEq>(
+/// Bodies up to this size are cut in two at every byte, larger ones at fewer places: what that takes grows with the
+/// square of the size.
+const SMALL: usize = 4096;
+/// The size of the pieces that a body is cut into for each offset, so that it is cut at every byte.
+const PIECE: usize = 61;
+
+/// At how many places a body is cut in two where that takes long.
+fn some_places(body: &[u8]) -> usize {
+    (400_000 / (body.len() + 1)).clamp(2, 24)
+}
+
+/// Replays `body` whole, byte by byte, and cut in two at a number of places.
+fn same_in_two_pieces<T: Debug + PartialEq>(
     name: &str,
     body: &[u8],
-    step: usize,
+    places: usize,
     replay: impl Fn(&mut dyn Iterator<Item = &[u8]>) -> T,
 ) {
     let whole = replay(&mut [body].into_iter());
     assert_eq!(replay(&mut body.chunks(1)), whole, "{name} byte by byte");
+    // Odd, so that the cuts fall on every place within a word.
+    let step = if places < body.len() {
+        (body.len() / places) | 1
+    } else {
+        1
+    };
     for cut in (0..body.len()).step_by(step) {
         let (head, tail) = body.split_at(cut);
-        let cut_in_two = replay(&mut [head, tail].into_iter());
-        if cut_in_two != whole {
-            assert_eq!(cut_in_two, whole, "{name} cut at {cut}");
-        }
+        let in_two = replay(&mut [head, tail].into_iter());
+        assert!(in_two == whole, "{name} cut at {cut}: {in_two:?}");
     }
 }
 
-/// At how many places a body is cut for types that take long to decode where nothing is optimised.
-const CUTS: usize = 40;
-
-fn step(body: &[u8], cuts: usize) -> usize {
-    // Odd, so that the cuts fall on every place within a word.
-    (body.len() / cuts) | 1
+/// Replays `body` cut at every byte.
+fn same_for_every_cut<T: Debug + PartialEq>(
+    name: &str,
+    body: &[u8],
+    replay: impl Fn(&mut dyn Iterator<Item = &[u8]>) -> T,
+) {
+    let places = if body.len() <= SMALL {
+        SMALL
+    } else {
+        10 * TWO_PIECES
+    };
+    same_in_two_pieces(name, body, places, &replay);
+    let whole = replay(&mut [body].into_iter());
+    for offset in 0..PIECE.min(body.len()) {
+        let (head, tail) = body.split_at(offset);
+        let pieces = replay(&mut std::iter::once(head).chain(tail.chunks(PIECE)));
+        assert!(pieces == whole, "{name} cut from {offset} on: {pieces:?}");
+    }
 }
 
 /// The texts that a splitter finds, and how the body ended.
@@ -181,20 +208,25 @@ fn every_list_is_the_same_however_it_is_cut() {
     let lists = lists();
     assert_eq!(lists.len(), 12);
     for (name, Recording { body, .. }) in lists {
-        // The one that came gzipped is half a megabyte.
-        let every = if body.len() > 100_000 {
-            step(&body, 500)
-        } else {
-            1
-        };
-        same_for_every_cut(&name, &body, every, |pushes| split_list(pushes));
-        let step = step(&body, CUTS);
-        same_for_every_cut(&name, &body, step, |pushes| list::<Compact<Pod>>(pushes));
-        same_for_every_cut(&name, &body, step, |pushes| list::<Value>(pushes));
-        same_for_every_cut(&name, &body, step, |pushes| list::<Meta>(pushes));
-        same_for_every_cut(&name, &body, step, |pushes| list::<Metadata>(pushes));
-        same_for_every_cut(&name, &body, step, |pushes| list::<View<Phase>>(pushes));
-        same_for_every_cut(&name, &body, step, |pushes| list::<Pod>(pushes));
+        same_for_every_cut(&name, &body, |pushes| split_list(pushes));
+        same_in_two_pieces(&name, &body, some_places(&body), |pushes| {
+            list::<Compact<Pod>>(pushes)
+        });
+        same_in_two_pieces(&name, &body, some_places(&body), |pushes| {
+            list::<Value>(pushes)
+        });
+        same_in_two_pieces(&name, &body, some_places(&body), |pushes| {
+            list::<Meta>(pushes)
+        });
+        same_in_two_pieces(&name, &body, some_places(&body), |pushes| {
+            list::<Metadata>(pushes)
+        });
+        same_in_two_pieces(&name, &body, some_places(&body), |pushes| {
+            list::<View<Phase>>(pushes)
+        });
+        same_in_two_pieces(&name, &body, some_places(&body), |pushes| {
+            list::<Pod>(pushes)
+        });
     }
 }
 
@@ -204,14 +236,25 @@ fn every_watch_is_the_same_however_it_is_cut() {
     let watches = watches();
     assert_eq!(watches.len(), 12);
     for (name, Recording { body, .. }) in watches {
-        same_for_every_cut(&name, &body, 1, |pushes| split_watch(pushes));
-        let step = step(&body, CUTS);
-        same_for_every_cut(&name, &body, step, |pushes| watch::<Compact<Pod>>(pushes));
-        same_for_every_cut(&name, &body, step, |pushes| watch::<Value>(pushes));
-        same_for_every_cut(&name, &body, step, |pushes| watch::<Meta>(pushes));
-        same_for_every_cut(&name, &body, step, |pushes| watch::<Metadata>(pushes));
-        same_for_every_cut(&name, &body, step, |pushes| watch::<View<Phase>>(pushes));
-        same_for_every_cut(&name, &body, step, |pushes| watch::<Pod>(pushes));
+        same_for_every_cut(&name, &body, |pushes| split_watch(pushes));
+        same_in_two_pieces(&name, &body, some_places(&body), |pushes| {
+            watch::<Compact<Pod>>(pushes)
+        });
+        same_in_two_pieces(&name, &body, some_places(&body), |pushes| {
+            watch::<Value>(pushes)
+        });
+        same_in_two_pieces(&name, &body, some_places(&body), |pushes| {
+            watch::<Meta>(pushes)
+        });
+        same_in_two_pieces(&name, &body, some_places(&body), |pushes| {
+            watch::<Metadata>(pushes)
+        });
+        same_in_two_pieces(&name, &body, some_places(&body), |pushes| {
+            watch::<View<Phase>>(pushes)
+        });
+        same_in_two_pieces(&name, &body, some_places(&body), |pushes| {
+            watch::<Pod>(pushes)
+        });
     }
 }
 

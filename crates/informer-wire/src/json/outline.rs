@@ -164,16 +164,18 @@ impl<'a> Outline<'a> {
 
     /// The object's key; `None` if it has no name.
     pub(crate) fn key(&self) -> Option<ObjectKey> {
-        let name = self.name.as_deref().filter(|name| !name.is_empty())?;
+        let name = self.name.as_deref().filter(|_| self.is_named())?;
         Some(ObjectKey::namespaced(
             self.namespace.as_deref().unwrap_or_default(),
             name,
         ))
     }
 
-    /// True if the object has a name.
+    /// True if the object has a name, and one that can be no other object's key: none can have a slash in it.
     pub(crate) fn is_named(&self) -> bool {
-        self.name.as_deref().is_some_and(|name| !name.is_empty())
+        let name = self.name.as_deref().unwrap_or_default();
+        let namespace = self.namespace.as_deref().unwrap_or_default();
+        !name.is_empty() && !name.contains('/') && !namespace.contains('/')
     }
 
     /// Which copy of the object this is.
