@@ -147,7 +147,7 @@ fn same_for_every_cut<T: Debug + PartialEq>(
     let places = if body.len() <= SMALL {
         SMALL
     } else {
-        10 * TWO_PIECES
+        5 * some_places(body)
     };
     same_in_two_pieces(name, body, places, &replay);
     let whole = replay(&mut [body].into_iter());
