@@ -13,16 +13,17 @@ The real kube-apiserver and etcd, built from Go modules, against our informers.
 Skipped without Go or its modules.
   --strict       fail instead of skipping
   --build-only   build the server into target/e2e and stop
-  anything else  passed on: the names of scenarios, --list";
+  anything else  passed on: the names of scenarios, --list, --seed N";
 
 /// The variable by which the tests learn where the server lies. `informer-e2e` reads it.
 const SERVER: &str = "INFORMER_E2E_APISERVER";
 
 /// Builds the server, then runs the harness' own tests and the scenarios.
 pub(crate) fn run(arguments: &[String]) -> anyhow::Result<()> {
-    let (flags, scenarios): (Vec<_>, Vec<_>) = arguments
-        .iter()
-        .partition(|argument| matches!(argument.as_str(), "--strict" | "--build-only"));
+    // Cargo passes on the `--` of `cargo xtask e2e -- churn`.
+    let arguments = arguments.iter().filter(|argument| *argument != "--");
+    let (flags, scenarios): (Vec<_>, Vec<_>) =
+        arguments.partition(|argument| matches!(argument.as_str(), "--strict" | "--build-only"));
     let given = |flag: &str| flags.iter().any(|given| *given == flag);
     let root = workspace::root();
     let started = Instant::now();
@@ -43,13 +44,27 @@ pub(crate) fn run(arguments: &[String]) -> anyhow::Result<()> {
         println!("{}", server.display());
         return Ok(());
     }
-    let cargo = || Cmd::cargo().dir(&root).env(SERVER, &server);
+    run_scenarios(&root, &server, &scenarios)
+}
+
+/// Builds our side and runs it. The profile is that of tests, of which `ci` leaves most built.
+fn run_scenarios(root: &Path, server: &Path, scenarios: &[&String]) -> anyhow::Result<()> {
+    // Both packages in each command, so that their dependencies are built once: features differ with what is built.
+    let packages = "--package informer-e2e --package informer-cli";
+    let cargo = || Cmd::cargo().dir(root).env(SERVER, server);
+    cargo().words("build --bins").words(packages).run()?;
     if scenarios.is_empty() {
-        cargo()
-            .words("test --release --package informer-e2e")
-            .run()?;
+        cargo().words("test --test server").words(packages).run()?;
     }
-    let mut run = cargo().words("run --release --package informer-e2e --");
+    let this = std::env::current_exe().context("find this program")?;
+    let target = this
+        .ancestors()
+        .nth(2)
+        .context("this program is not in a target directory")?;
+    // The command `informer` lies beside it, where the scenarios look for it.
+    let mut run = Cmd::new(target.join("debug/informer-e2e"))
+        .dir(root)
+        .env(SERVER, server);
     for scenario in scenarios {
         run = run.arg(scenario);
     }

@@ -1,6 +1,11 @@
 //! The scenarios, each a program of its own against a server of its own.
 
+mod churn;
+mod cli;
+mod expired;
+mod kill;
 mod server;
+mod sync;
 
 use std::future::Future;
 use std::pin::Pin;
@@ -11,16 +16,43 @@ pub(crate) struct Scenario {
     pub(crate) name: &'static str,
     /// What it shows.
     pub(crate) about: &'static str,
-    /// Runs it.
-    pub(crate) run: fn() -> Run,
+    /// Runs it; what is random in it follows from the seed.
+    pub(crate) run: fn(seed: u64) -> Run,
 }
 
 /// A scenario at work.
 pub(crate) type Run = Pin<Box<dyn Future<Output = anyhow::Result<()>>>>;
 
 /// Every scenario, in the order in which they run.
-pub(crate) const SCENARIOS: &[Scenario] = &[Scenario {
-    name: "server",
-    about: "what the other scenarios take for granted of the server",
-    run: || Box::pin(server::run()),
-}];
+pub(crate) const SCENARIOS: &[Scenario] = &[
+    Scenario {
+        name: "server",
+        about: "what the other scenarios take for granted of the server",
+        run: |_| Box::pin(server::run()),
+    },
+    Scenario {
+        name: "sync",
+        about: "pods and a custom resource, in every form and list mode, are what the server has",
+        run: |seed| Box::pin(sync::run(seed)),
+    },
+    Scenario {
+        name: "churn",
+        about: "500 random changes while informers watch",
+        run: |seed| Box::pin(churn::run(seed)),
+    },
+    Scenario {
+        name: "kill",
+        about: "connections are cut and the server is killed while objects change",
+        run: |seed| Box::pin(kill::run(seed)),
+    },
+    Scenario {
+        name: "expired",
+        about: "informers come back after etcd was compacted: 410, one list, no deletion lost",
+        run: |seed| Box::pin(expired::run(seed)),
+    },
+    Scenario {
+        name: "cli",
+        about: "the command informer, by certificate, by token, forbidden, and told to end",
+        run: |seed| Box::pin(cli::run(seed)),
+    },
+];
