@@ -11,7 +11,7 @@ use informer_store::{IndexValues, Indexers, LabelSelector};
 use informer_wire::{Resource, Scope, StaticResource};
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use parking_lot::Mutex;
-use support::{Cluster, SECONDS, Seen, settle, until, value_of};
+use support::{Cluster, SECONDS, Seen, settle, soon, until, value_of};
 
 /// Config maps of one cluster, under whatever resource; remembers what it was asked for.
 #[derive(Clone, Default)]
@@ -101,8 +101,8 @@ async fn what_is_asked_for_later_is_started_by_the_next_start() {
     assert!(late.has_synced());
     assert_eq!(late.name(), "shop/v1/widgets");
 
-    factory.shutdown().await.unwrap();
-    factory.shutdown().await.unwrap();
+    soon(factory.shutdown()).await.unwrap();
+    soon(factory.shutdown()).await.unwrap();
     assert!(early.is_stopped() && late.is_stopped());
     assert!(matches!(factory.start(), Err(RunError::Stopped)));
     assert_eq!(source.cluster.open_watches(), 0);
@@ -214,8 +214,8 @@ async fn waiting_for_all_says_which_is_late_and_why() {
     assert!(heard.load(Ordering::Relaxed) > 0);
     let wait = tokio::spawn(factory.wait_for_cache_sync().into_future());
     settle().await;
-    late.stop().await.unwrap();
-    let error = wait.await.unwrap().unwrap_err();
+    soon(late.stop()).await.unwrap();
+    let error = soon(wait).await.unwrap().unwrap_err();
     assert!(error.to_string().contains("stopped before"), "{error}");
     assert!(
         factory.start().is_ok(),

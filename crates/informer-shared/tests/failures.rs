@@ -11,7 +11,7 @@ use informer_shared::{
     SharedInformer, SyncError,
 };
 use k8s_openapi::api::core::v1::ConfigMap;
-use support::{Cluster, SECONDS, Seen, informer, settle, started, until};
+use support::{Cluster, SECONDS, Seen, informer, settle, soon, started, until};
 
 /// A handler that fails at its third event, in one way or the other.
 fn failing(
@@ -70,7 +70,7 @@ async fn skipping_a_failure_goes_on_with_the_next_event_and_settles_the_sync_cou
         );
         assert!(status.ended.is_none() && status.last_failure.is_some());
         assert_eq!(other.lines().len(), 10);
-        informer.stop().await.unwrap();
+        soon(informer.stop()).await.unwrap();
     }
 }
 
@@ -99,12 +99,12 @@ async fn stopping_a_handler_for_a_failure_leaves_the_others_and_says_why() {
             "error at the third"
         };
         assert_eq!(reason(&source), expected);
-        assert_eq!(reason(&failing.ended().await), expected);
+        assert_eq!(reason(&soon(failing.ended()).await), expected);
         cluster.put("10", "x");
         until("the other", || other.lines().len() == 11).await;
         assert_eq!(calls.load(Ordering::Relaxed), 3);
         assert!(!informer.is_stopped());
-        informer.stop().await.unwrap();
+        soon(informer.stop()).await.unwrap();
     }
 }
 
@@ -126,9 +126,12 @@ async fn stopping_the_informer_for_a_failure_ends_all_of_it_with_that_error() {
         assert_eq!(**handler, *failing.status().name);
         assert_eq!(matches!(source, HandlerFailure::Panicked { .. }), panics);
         assert!(informer.is_stopped());
-        assert!(matches!(other.ended().await, HandlerEnd::InformerStopped));
         assert!(matches!(
-            informer.stopped().await,
+            soon(other.ended()).await,
+            HandlerEnd::InformerStopped
+        ));
+        assert!(matches!(
+            soon(informer.stopped()).await,
             Err(RunError::Handler { .. })
         ));
         assert!(informer.add_handler(Seen::new()).is_err());
@@ -146,7 +149,7 @@ async fn by_default_a_panic_stops_the_handler_and_an_error_is_skipped() {
     started(&informer).await;
     fails.synced().deadline(10 * SECONDS).await.unwrap();
     assert_eq!(fails.status().errors, 5);
-    assert!(matches!(panics.ended().await, HandlerEnd::Failure(_)));
+    assert!(matches!(soon(panics.ended()).await, HandlerEnd::Failure(_)));
     assert_eq!(panics.status().panics, 1);
 }
 
@@ -216,7 +219,7 @@ async fn a_bounded_queue_that_is_full_ends_its_handler_alone() {
         stream.end(),
         Some(HandlerEnd::QueueFull { limit: 3 })
     ));
-    assert!(stream.next().await.is_none());
+    assert!(soon(stream.next()).await.is_none());
 }
 
 // SI7

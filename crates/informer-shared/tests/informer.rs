@@ -10,7 +10,7 @@ use futures_util::StreamExt;
 use informer_shared::{Event, QueuePolicy, RecreatedAs, SharedInformer};
 use informer_store::{IndexValues, Indexers, ObjectKey};
 use k8s_openapi::api::core::v1::ConfigMap;
-use support::{Cluster, SECONDS, Seen, informer, line, settle, started, until, value_of};
+use support::{Cluster, SECONDS, Seen, informer, line, settle, soon, started, until, value_of};
 
 // INV-SHARED-1, INV-SHARED-5, SI17
 #[tokio::test]
@@ -54,7 +54,7 @@ async fn handlers_of_every_sort_hear_the_first_state_and_then_changes() {
     assert_eq!(c.take(), expected);
     let mut streamed = Vec::new();
     for _ in 0..2 {
-        streamed.push(line(&stream.next().await.unwrap()));
+        streamed.push(line(&soon(stream.next()).await.unwrap()));
     }
     // The stream was not read meanwhile: its events joined, each key in its place.
     assert_eq!(streamed, ["+0=second initial", "+2=new"]);
@@ -146,14 +146,14 @@ async fn handlers_that_join_and_leave_during_changes_see_a_legal_history() {
         kept.push((seen, registration.unwrap()));
         if n % 2 == 0 {
             let (left, registration) = kept.swap_remove(n % kept.len());
-            registration.remove().await;
+            soon(registration.remove()).await;
             let told = left.lines().len();
             tokio::task::yield_now().await;
             assert_eq!(left.lines().len(), told, "told something after its removal");
         }
         tokio::task::yield_now().await;
     }
-    writer.await.unwrap();
+    soon(writer).await.unwrap();
     for (seen, registration) in &kept {
         registration.synced().deadline(30 * SECONDS).await.unwrap();
         until("the state of the cluster", || {
@@ -449,8 +449,8 @@ async fn a_filter_shows_a_part_of_the_objects() {
     assert_eq!(lines[..3], ["+0=first initial", "-0", "+0=first"]);
     assert_eq!(lines.last().map(String::as_str), Some("-0"));
     assert!(seen.contents().is_empty());
-    informer.stop().await.unwrap();
-    while let Some(event) = stream.next().await {
+    soon(informer.stop()).await.unwrap();
+    while let Some(event) = soon(stream.next()).await {
         streamed.tell(&event);
     }
     assert!(
@@ -561,7 +561,7 @@ async fn status_tells_how_informer_and_handlers_fare() {
     let missing = lister.namespaced("ns").get("9").unwrap_err();
     assert!(missing.to_string().contains("maps"), "{missing}");
     assert!(informer.store().contains(&ObjectKey::namespaced("ns", "2")));
-    informer.stop().await.unwrap();
+    soon(informer.stop()).await.unwrap();
     assert!(informer.status().stopped && !informer.status().watching);
     assert_eq!(informer.store().len(), 3, "the cache stays readable");
 }

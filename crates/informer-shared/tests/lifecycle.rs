@@ -12,7 +12,7 @@ use informer_shared::{
 };
 use k8s_openapi::api::core::v1::ConfigMap;
 use parking_lot::Mutex;
-use support::{Cluster, SECONDS, Seen, informer, settle, started, until};
+use support::{Cluster, SECONDS, Seen, informer, settle, soon, started, until};
 use tokio_util::sync::CancellationToken;
 
 /// Says when it is dropped.
@@ -47,19 +47,19 @@ async fn an_informer_runs_once_and_says_so() {
     started(&informer).await;
     assert!(informer.is_started() && !informer.is_stopped());
     assert!(matches!(informer.start(), Err(RunError::AlreadyStarted)));
-    let run = informer.run(CancellationToken::new()).await;
+    let run = soon(informer.run(CancellationToken::new())).await;
     assert!(matches!(run, Err(RunError::AlreadyStarted)));
     let kept = informer.add_handler(Seen::new()).unwrap();
-    kept.synced().await.unwrap();
-    informer.stop().await.unwrap();
-    informer.stop().await.unwrap();
+    soon(kept.synced()).await.unwrap();
+    soon(informer.stop()).await.unwrap();
+    soon(informer.stop()).await.unwrap();
     assert!(informer.is_started() && informer.is_stopped() && informer.has_synced());
     let refused = informer.add_handler(Seen::new()).unwrap_err();
     assert!(refused.to_string().contains("make a new one"));
     assert!(informer.events().is_err());
     assert!(kept.has_synced());
-    kept.remove().await;
-    assert!(informer.synced().await.is_ok(), "synced stays true");
+    soon(kept.remove()).await;
+    assert!(soon(informer.synced()).await.is_ok(), "synced stays true");
     assert!(matches!(informer.start(), Err(RunError::AlreadyStarted)));
 }
 
@@ -82,15 +82,15 @@ async fn an_informer_that_never_ran_can_be_stopped_and_dropped() {
     let informer = informer(&Cluster::new());
     let (registration, gone) = stuck(&informer);
     let waiting = tokio::spawn(registration.synced().into_future());
-    informer.stop().await.unwrap();
+    soon(informer.stop()).await.unwrap();
     assert!(matches!(informer.start(), Err(RunError::Stopped)));
     assert!(matches!(
-        waiting.await.unwrap(),
+        soon(waiting).await.unwrap(),
         Err(SyncError::HandlerEnded { .. })
     ));
     assert!(gone.load(Ordering::SeqCst));
     assert!(matches!(
-        informer.synced().await,
+        soon(informer.synced()).await,
         Err(SyncError::Stopped { .. })
     ));
 
@@ -100,13 +100,13 @@ async fn an_informer_that_never_ran_can_be_stopped_and_dropped() {
     let waiting = tokio::spawn(informer.synced().into_future());
     drop(informer);
     assert!(gone.load(Ordering::SeqCst));
-    assert!(stream.next().await.is_none());
+    assert!(soon(stream.next()).await.is_none());
     assert!(matches!(
-        registration.ended().await,
+        soon(registration.ended()).await,
         HandlerEnd::InformerStopped
     ));
     assert!(matches!(
-        waiting.await.unwrap(),
+        soon(waiting).await.unwrap(),
         Err(SyncError::Stopped { .. })
     ));
 }
@@ -132,7 +132,7 @@ async fn stopping_takes_less_than_a_second_at_any_moment() {
             stop.await.expect("stops within a second").unwrap();
             assert!(gone.load(Ordering::SeqCst), "the handler is gone");
             assert_eq!(cluster.open_watches(), 0, "the watch is closed");
-            assert!(stream.next().await.is_none());
+            assert!(soon(stream.next()).await.is_none());
         }
     }
 }
@@ -145,7 +145,7 @@ async fn a_run_ends_by_its_token_by_stop_and_by_being_dropped() {
     let token = CancellationToken::new();
     let run = by_token.run(token.clone());
     let cancel = async {
-        by_token.synced().await.unwrap();
+        soon(by_token.synced()).await.unwrap();
         token.cancel();
     };
     tokio::join!(run, cancel).0.unwrap();
@@ -153,8 +153,8 @@ async fn a_run_ends_by_its_token_by_stop_and_by_being_dropped() {
 
     let by_stop = informer(&cluster);
     let stop = async {
-        by_stop.synced().await.unwrap();
-        by_stop.stop().await.unwrap();
+        soon(by_stop.synced()).await.unwrap();
+        soon(by_stop.stop()).await.unwrap();
     };
     tokio::join!(by_stop.run(CancellationToken::new()), stop)
         .0
@@ -164,7 +164,7 @@ async fn a_run_ends_by_its_token_by_stop_and_by_being_dropped() {
     let (_stuck, gone) = stuck(&by_drop);
     tokio::select! {
         _ = by_drop.run(CancellationToken::new()) => panic!("it ended by itself"),
-        () = async { by_drop.synced().await.unwrap(); settle().await } => {}
+        () = async { soon(by_drop.synced()).await.unwrap(); settle().await } => {}
     }
     assert!(by_drop.is_stopped());
     until("the handler to be gone", || gone.load(Ordering::SeqCst)).await;
@@ -188,15 +188,15 @@ async fn dropping_the_last_handle_ends_everything() {
     let store = informer.store().clone();
     let other_handle = informer.clone();
     drop(informer);
-    on_thread.synced().await.unwrap();
+    soon(on_thread.synced()).await.unwrap();
     assert_eq!(cluster.open_watches(), 1);
     drop(other_handle);
     assert!(matches!(
-        registration.ended().await,
+        soon(registration.ended()).await,
         HandlerEnd::InformerStopped
     ));
     assert!(matches!(
-        on_thread.ended().await,
+        soon(on_thread.ended()).await,
         HandlerEnd::InformerStopped
     ));
     until("everything gone", || {
@@ -225,7 +225,7 @@ async fn a_blocking_handler_that_does_not_return_is_left_to_itself() {
         .unwrap();
     assert!(!registration.status().synced);
     drop(release);
-    registration.ended().await;
+    soon(registration.ended()).await;
 }
 
 // INV-SHARED-12
@@ -263,14 +263,14 @@ async fn stopping_drains_handlers_if_told_so() {
         started(&informer).await;
         cluster.put("5", "x");
         tokio::time::sleep(SECONDS / 2).await;
-        informer.stop().await.unwrap();
+        soon(informer.stop()).await.unwrap();
         assert_eq!(
             seen.lines().len(),
             if drains { 6 } else { 1 },
             "drains: {drains}"
         );
         let mut streamed = 0;
-        while stream.next().await.is_some() {
+        while soon(stream.next()).await.is_some() {
             streamed += 1;
         }
         assert_eq!(streamed, if drains { 6 } else { 0 });
@@ -296,7 +296,7 @@ async fn removal_waits_for_the_call_that_runs_and_drops_what_waits() {
     started(&informer).await;
     settle().await;
     let before = tokio::time::Instant::now();
-    slow.remove().await;
+    soon(slow.remove()).await;
     assert_eq!(before.elapsed(), SECONDS);
     assert_eq!(calls.load(Ordering::SeqCst), 1);
     tokio::time::sleep(10 * SECONDS).await;
@@ -318,7 +318,7 @@ async fn a_handler_can_remove_itself() {
             let registration = mine.lock().take();
             async move {
                 if let Some(registration) = registration {
-                    registration.remove().await;
+                    soon(registration.remove()).await;
                 }
             }
         })
@@ -390,7 +390,7 @@ async fn adding_and_removing_race_with_start_and_stop() {
                         };
                         assert!(!(stopped && added.is_ok()), "added after the stop");
                         match added {
-                            Ok(registration) if i % 2 == 0 => registration.remove().await,
+                            Ok(registration) if i % 2 == 0 => soon(registration.remove()).await,
                             Ok(registration) => drop(registration),
                             Err(_) => stopped = true,
                         }
@@ -429,7 +429,7 @@ async fn handlers_that_come_and_go_leave_no_task_behind() {
             tokio::task::yield_now().await;
         }
         if n % 100 == 0 && began.elapsed() < 20 * SECONDS {
-            registration.remove().await;
+            soon(registration.remove()).await;
         }
     }
     until("no task left", || metrics.num_alive_tasks() <= before).await;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use informer_shared::{Event, Registration, SharedInformer};
 use k8s_openapi::api::core::v1::ConfigMap;
-use support::{Cluster, SECONDS, Seen, informer, settle, started};
+use support::{Cluster, SECONDS, Seen, informer, settle, soon, started};
 
 const MS: Duration = Duration::from_millis(1);
 
@@ -105,7 +105,7 @@ async fn reminders_are_of_present_objects_and_bring_nothing_back() {
         (1, 1),
         "the server is not asked"
     );
-    informer.stop().await.unwrap();
+    soon(informer.stop()).await.unwrap();
     tokio::time::sleep(10 * SECONDS).await;
     assert!(
         seen.1.take().is_empty(),

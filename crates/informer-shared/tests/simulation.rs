@@ -14,7 +14,7 @@ use informer_shared::{
 };
 use k8s_openapi::api::core::v1::ConfigMap;
 use parking_lot::Mutex;
-use support::{Cluster, SECONDS, Seen, value_of};
+use support::{Cluster, SECONDS, Seen, soon, value_of};
 
 /// A small generator, so that a seed gives the same run everywhere.
 struct Random(u64);
@@ -162,7 +162,7 @@ impl World {
                     seen, registration, ..
                 } = self.handlers.swap_remove(at);
                 if self.random.one_in(2) {
-                    registration.remove().await;
+                    soon(registration.remove()).await;
                     let told = seen.lines().len();
                     tokio::time::sleep(SECONDS).await;
                     assert_eq!(seen.lines().len(), told, "told after its removal");
@@ -231,7 +231,10 @@ impl World {
             .collect();
         assert_eq!(cached, cluster.contents(), "the cache");
         drop(store);
-        informer.stop().await.expect("no handler may end it");
+        tokio::time::timeout(7200 * SECONDS, informer.stop())
+            .await
+            .expect("handlers end in time")
+            .expect("no handler may end it");
         let mut shown = cached.clone();
         shown.retain(|_, value| value.ends_with(['0', '2', '4', '6', '8']));
         for handler in &handlers {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use informer_shared::{CatchUpError, Event, Progress, SyncError};
 use k8s_openapi::api::core::v1::ConfigMap;
-use support::{Cluster, SECONDS, Seen, informer, settle, started, until};
+use support::{Cluster, SECONDS, Seen, informer, settle, soon, started, until};
 
 // INV-SHARED-13, peers 67
 #[tokio::test(start_paused = true)]
@@ -91,12 +91,12 @@ async fn a_wait_ends_when_what_it_waits_for_can_never_be() {
     let of_handler = tokio::spawn(handler.synced().into_future());
     let of_version = tokio::spawn(informer.wait_until(7.into()).into_future());
     settle().await;
-    informer.stop().await.unwrap();
-    let error = of_informer.await.unwrap().unwrap_err();
+    soon(informer.stop()).await.unwrap();
+    let error = soon(of_informer).await.unwrap().unwrap_err();
     assert!(matches!(error, SyncError::Stopped { .. }), "{error}");
-    let error = of_handler.await.unwrap().unwrap_err();
+    let error = soon(of_handler).await.unwrap().unwrap_err();
     assert!(matches!(error, SyncError::HandlerEnded { .. }), "{error}");
-    let error = of_version.await.unwrap().unwrap_err();
+    let error = soon(of_version).await.unwrap().unwrap_err();
     assert!(matches!(error, CatchUpError::Never { .. }), "{error}");
 }
 
@@ -134,5 +134,5 @@ async fn what_is_done_needs_no_time() {
     let wait = informer.synced();
     drop(informer);
     settle().await;
-    wait.await.unwrap();
+    soon(wait).await.unwrap();
 }

@@ -205,6 +205,20 @@ fn an_initial_object_that_is_deleted_again_settles_the_sync_count() {
     assert!(!queue.turns_synced(), "only once");
 }
 
+// INV-SHARED-5
+#[test]
+fn an_event_in_hand_is_not_yet_handled_whatever_else_happens() {
+    let mut queue = QueueState::new(QueuePolicy::Coalesce);
+    let now = Instant::now();
+    queue.push(&key(1), added(1).into(), now);
+    queue.mark_source_synced();
+    assert!(queue.pop().is_some());
+    queue.push(&key(2), added(2).into(), now);
+    assert!(!queue.turns_synced());
+    queue.finish();
+    assert!(queue.turns_synced());
+}
+
 // INV-SHARED-4
 #[test]
 fn a_bounded_queue_ends_when_full_but_does_not_count_the_first_state() {

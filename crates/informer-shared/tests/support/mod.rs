@@ -401,6 +401,12 @@ pub(crate) async fn started(informer: &SharedInformer<ConfigMap>) {
         .expect("it syncs");
 }
 
+/// The outcome of this, which must come soon.
+pub(crate) async fn soon<F: IntoFuture>(future: F) -> F::Output {
+    let outcome = tokio::time::timeout(60 * SECONDS, future).await;
+    outcome.expect("it came to no end")
+}
+
 /// Waits until this holds. The clock of the test may stand still: then this only yields.
 pub(crate) async fn until(what: &str, holds: impl Fn() -> bool) {
     let wait = async {
