@@ -1,72 +1,102 @@
-//! The kinds that `--as typed` knows, and the way from a resource at run time to a type.
+//! The kinds that `--as typed` knows, in one type, so that the program holds one informer and not one for each kind.
 
+use informer::wire::{DecodeError, WireObject};
 use informer::{FromWire, Object, Resource, StaticResource};
 use k8s_openapi::api::{apps::v1 as apps, batch::v1 as batch, core::v1 as core};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
-/// Something to be done with the type of a resource's objects.
-pub(crate) trait Visitor {
-    type Output;
+macro_rules! typed {
+    ($($kind:ident in $group:ident),* $(,)?) => {
+        /// An object of one of the kinds of core, apps and batch, decoded as a whole.
+        #[derive(Debug)]
+        pub(crate) enum Typed {
+            $($kind(Box<$group::$kind>)),*
+        }
 
-    fn visit<K: FromWire + Object>(self) -> Self::Output;
+        /// Whether there is a type for the objects of this resource.
+        pub(crate) fn has_type(resource: &Resource) -> bool {
+            let known = [$(<$group::$kind>::resource()),*];
+            known.iter().any(|known| {
+                (&known.group, &known.version, &known.plural)
+                    == (&resource.group, &resource.version, &resource.plural)
+            })
+        }
+
+        impl Object for Typed {
+            type Metadata = ObjectMeta;
+
+            fn metadata(&self) -> &ObjectMeta {
+                match self {
+                    $(Self::$kind(object) => &object.metadata),*
+                }
+            }
+        }
+
+        impl FromWire for Typed {
+            fn from_wire(object: WireObject<'_>) -> Result<Self, DecodeError> {
+                let version = object.api_version().unwrap_or_default();
+                let kind = object.kind().unwrap_or_default();
+                $(if is::<$group::$kind>(&version, &kind) {
+                    return object.deserialize().map(|object| Self::$kind(Box::new(object)));
+                })*
+                Err(DecodeError::Malformed {
+                    what: "object of a known kind",
+                    reason: "its kind is none of core, apps and batch".to_owned(),
+                })
+            }
+        }
+    };
 }
 
-/// Calls the visitor with the type of the resource's objects, or gives it back if no type is known.
-pub(crate) fn typed<V: Visitor>(resource: &Resource, visitor: V) -> Result<V::Output, V> {
-    macro_rules! visit {
-        ($($kind:ty),* $(,)?) => {
-            $(if <$kind>::resource() == *resource {
-                return Ok(visitor.visit::<$kind>());
-            })*
-        };
-    }
-    visit!(
-        core::ConfigMap,
-        core::Endpoints,
-        core::Event,
-        core::LimitRange,
-        core::Namespace,
-        core::Node,
-        core::PersistentVolume,
-        core::PersistentVolumeClaim,
-        core::Pod,
-        core::PodTemplate,
-        core::ReplicationController,
-        core::ResourceQuota,
-        core::Secret,
-        core::Service,
-        core::ServiceAccount,
-        apps::ControllerRevision,
-        apps::DaemonSet,
-        apps::Deployment,
-        apps::ReplicaSet,
-        apps::StatefulSet,
-        batch::CronJob,
-        batch::Job,
-    );
-    Err(visitor)
+fn is<K: k8s_openapi::Resource>(api_version: &str, kind: &str) -> bool {
+    K::API_VERSION == api_version && K::KIND == kind
 }
+
+typed!(
+    ConfigMap in core,
+    Endpoints in core,
+    Event in core,
+    LimitRange in core,
+    Namespace in core,
+    Node in core,
+    PersistentVolume in core,
+    PersistentVolumeClaim in core,
+    Pod in core,
+    PodTemplate in core,
+    ReplicationController in core,
+    ResourceQuota in core,
+    Secret in core,
+    Service in core,
+    ServiceAccount in core,
+    ControllerRevision in apps,
+    DaemonSet in apps,
+    Deployment in apps,
+    ReplicaSet in apps,
+    StatefulSet in apps,
+    CronJob in batch,
+    Job in batch,
+);
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    struct Name;
-
-    impl Visitor for Name {
-        type Output = &'static str;
-
-        fn visit<K: FromWire + Object>(self) -> &'static str {
-            std::any::type_name::<K>()
-        }
-    }
+    use informer::wire::{DecodeOptions, WireFormat, decode_object};
 
     #[test]
     fn every_builtin_kind_of_core_apps_and_batch_has_a_type() {
         let known = informer::wire::BuiltinResource::all().iter().map(|known| known.resource());
-        let groups = known.filter(|known| matches!(&*known.group, "" | "apps" | "batch"));
-        for resource in groups {
-            let name = typed(&resource, Name).unwrap_or("none");
-            assert!(name.ends_with(&*resource.kind), "{resource} gives {name}");
+        for resource in known.filter(|known| matches!(&*known.group, "" | "apps" | "batch")) {
+            assert!(has_type(&resource), "{resource} has no type");
+            let (version, kind) = (resource.api_version(), &resource.kind);
+            let json = format!(
+                r#"{{"apiVersion":"{version}","kind":"{kind}","metadata":{{"name":"a"}},
+                   "involvedObject":{{}},"revision":1,"template":{{}}}}"#
+            );
+            let read: Result<Typed, _> =
+                decode_object(WireFormat::Json, json.as_bytes(), &DecodeOptions::default());
+            let object = read.unwrap_or_else(|error| panic!("{resource}: {error}"));
+            assert_eq!(object.name(), "a");
+            assert!(format!("{object:?}").starts_with(&**kind), "{resource}");
         }
     }
 
@@ -74,6 +104,10 @@ mod tests {
     fn a_custom_resource_has_no_type() {
         let scope = informer::Scope::Namespaced;
         let widgets = Resource::new("demo.example", "v1", "Widget", "widgets", scope);
-        assert!(typed(&widgets, Name).is_err());
+        assert!(!has_type(&widgets));
+        let json = br#"{"apiVersion":"demo.example/v1","kind":"Widget","metadata":{"name":"a"}}"#;
+        let read: Result<Typed, _> =
+            decode_object(WireFormat::Json, json, &DecodeOptions::default());
+        assert!(read.is_err());
     }
 }

@@ -9,7 +9,7 @@ use informer::{Client, Dynamic, FromWire, Object, ReflectorConfig, Resource, Sco
 
 use crate::args::{Form, ListMode, WatchArgs};
 use crate::failure::Usage;
-use crate::kinds::{self, Visitor};
+use crate::kinds::{self, Typed};
 use crate::output::{Line, Printer};
 use crate::run::{Ended, Plan, Run};
 use crate::{connect, signals};
@@ -34,15 +34,14 @@ pub(crate) async fn run(args: &WatchArgs) -> anyhow::Result<ExitCode> {
     let Some(found) = found else {
         return never_started(&mut printer);
     };
-    let follow = Follow { args, client, resource: found.clone(), printer, end };
+    let follow = Follow { args, client, resource: found, printer, end };
     match args.form {
-        Form::Compact => follow.visit::<Dynamic>().await,
-        Form::Typed => match kinds::typed(&found, follow) {
-            Ok(run) => run.await,
-            Err(_) => Err(Usage::error(format!(
-                "--as typed knows the kinds of core, apps and batch, not {found}; use --as compact"
-            ))),
-        },
+        Form::Compact => follow.run::<Dynamic>().await,
+        Form::Typed if kinds::has_type(&follow.resource) => follow.run::<Typed>().await,
+        Form::Typed => Err(Usage::error(format!(
+            "--as typed knows the kinds of core, apps and batch, not {}; use --as compact",
+            follow.resource
+        ))),
     }
 }
 
@@ -64,16 +63,8 @@ struct Follow<'a, E> {
     end: E,
 }
 
-impl<'a, E: Future<Output = ()> + Send + 'a> Visitor for Follow<'a, E> {
-    type Output = std::pin::Pin<Box<dyn Future<Output = anyhow::Result<ExitCode>> + 'a>>;
-
-    fn visit<K: FromWire + Object>(self) -> Self::Output {
-        Box::pin(self.follow::<K>())
-    }
-}
-
 impl<E: Future<Output = ()>> Follow<'_, E> {
-    async fn follow<K: FromWire + Object>(mut self) -> anyhow::Result<ExitCode> {
+    async fn run<K: FromWire + Object>(mut self) -> anyhow::Result<ExitCode> {
         let plan = Plan {
             name: self.resource.plural.to_string(),
             reflector: reflector(self.args),

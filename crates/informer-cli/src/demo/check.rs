@@ -135,7 +135,7 @@ fn compare_index(listed: &Listed, cached: &Snapshot<CachedPod>, index: &str, ver
 #[cfg(test)]
 mod tests {
     use super::*;
-    use informer::Store;
+    use informer::{Object, Store};
     use informer::wire::{DecodeOptions, WireFormat, decode_object};
     use serde_json::json;
     use std::sync::Arc;
