@@ -165,10 +165,12 @@ fn replay<K: Object>(snapshot: Snapshot<K>) -> Replay<K> {
 /// What handlers have been told of: the cache without what was put over it by hand.
 fn told<K: Object>(snapshot: &Snapshot<K>) -> impl Iterator<Item = (&ObjectKey, &Arc<K>)> {
     snapshot.iter().filter_map(|(key, object)| {
-        if snapshot.is_overlaid(key) {
-            return Some((key, snapshot.base(key)?));
-        }
-        Some((key, object))
+        let told = if snapshot.is_overlaid(key) {
+            snapshot.base(key)
+        } else {
+            Some(object)
+        };
+        told.map(|object| (key, object))
     })
 }
 

@@ -126,6 +126,14 @@ impl<L: ListerWatcher> SharedInformerBuilder<L> {
         self
     }
 
+    /// How many changes of one object may wait between watch and cache before they are joined to what handlers must
+    /// hear; the default is 8. `None` keeps each one, so that an `Unbounded` or `Bounded` handler misses no step
+    /// even when the cache lags behind the watch.
+    pub fn max_deltas(self, max: Option<usize>) -> Self {
+        self.fifo.set_max_deltas(max);
+        self
+    }
+
     /// Makes the informer. It does nothing before it is started.
     ///
     /// # Errors
