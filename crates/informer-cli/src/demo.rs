@@ -18,7 +18,7 @@ use informer::{
 };
 use informer_testkit::{ApiServer, Workload};
 use k8s_openapi::api::core::v1::Pod;
-use tokio::time::MissedTickBehavior;
+use tokio::time::{MissedTickBehavior, interval_at};
 
 use crate::args::{DemoArgs, Output};
 use crate::output::{Line, Printer, json};
@@ -54,6 +54,7 @@ pub(crate) async fn run(args: &DemoArgs) -> anyhow::Result<ExitCode> {
     demo.follow(end).await?;
 
     running.stop().await;
+    demo.slow.1.hurry();
     demo.catch_up(server.resource_version()).await?;
     let verdict = demo.verdict(&client).await?;
     demo.finish(&verdict).await?;
@@ -237,7 +238,7 @@ fn handler_line(status: &HandlerStatus, seen: &Seen) -> String {
 }
 
 fn interval(period: Duration) -> tokio::time::Interval {
-    let mut interval = tokio::time::interval(period);
+    let mut interval = interval_at(tokio::time::Instant::now() + period, period);
     interval.set_missed_tick_behavior(MissedTickBehavior::Delay);
     interval
 }

@@ -71,6 +71,7 @@ impl<K: Object> Run<K> {
             .name(plan.name)
             .reflector_config(plan.reflector)
             .resync_period(plan.resync.unwrap_or_default())
+            .max_deltas(None)
             .on_stop(OnStop::Drain { timeout: DRAIN })
             .transform(move |_: &mut K| {
                 count.fetch_add(1, Ordering::Relaxed);
@@ -119,9 +120,7 @@ impl<K: Object> Run<K> {
                     Trouble::Hopeless(message) => return Err(Usage::error(message)),
                 },
                 () = &mut late, if self.once.is_some() && !is_synced => {
-                    let reason = self.informer.synced().deadline(Duration::ZERO).await;
-                    let reason = reason.err().map_or_else(String::new, |error| format!(": {error}"));
-                    anyhow::bail!("not synced after {limit:?}{reason}");
+                    anyhow::bail!("not synced after {limit:?}: {}", self.obstacle());
                 }
                 _ = frames.tick() => printer.draw(self.received.load(Ordering::Relaxed), None, &[]),
             }
@@ -149,6 +148,15 @@ impl<K: Object> Run<K> {
         printer.print(&Line::Final { count: keys.len(), resource_version, keys })?;
         printer.finish();
         Ok(())
+    }
+
+    /// What stands in the way of being synced.
+    fn obstacle(&self) -> String {
+        let status = self.informer.status().reflector;
+        match status.last_error {
+            Some(error) => format!("{} requests failed in a row, the last one: {error}", status.attempts),
+            None => "the first list has not arrived; no request has failed".to_owned(),
+        }
     }
 
     fn synced_line(&self) -> Line<'static> {

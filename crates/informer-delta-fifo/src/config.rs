@@ -8,6 +8,9 @@ use informer_store::Object;
 
 use crate::known::KnownObjects;
 
+/// What compression can need: a deletion, an addition, and the newest state.
+pub(crate) const LEAST_DELTAS: usize = 3;
+
 /// Where the queue reads the time from, for the age of what it holds.
 pub(crate) type Clock = dyn Fn() -> Instant + Send + Sync;
 
@@ -75,7 +78,7 @@ impl<K: Object> Config<K> {
     /// keeps every delta, which is unbounded while no consumer runs.
     #[must_use]
     pub fn max_deltas(mut self, max: Option<usize>) -> Self {
-        self.max_deltas = max.map(|max| max.max(3));
+        self.max_deltas = max.map(|max| max.max(LEAST_DELTAS));
         self
     }
 

@@ -133,6 +133,12 @@ impl<K: Object> DeltaFifo<K> {
         }
     }
 
+    /// Changes how many deltas a key may hold from now on; see [`Config::max_deltas`]. What was compressed before
+    /// stays so.
+    pub fn set_max_deltas(&self, max: Option<usize>) {
+        self.shared.change(|state| state.set_max_deltas(max));
+    }
+
     /// Closes the queue: consumers get what is in it, then [`Closed`]. What is put in later is still taken in.
     #[doc(alias = "Close")]
     pub fn close(&self) {

@@ -126,3 +126,15 @@ fn without_a_limit_every_delta_is_kept() {
     assert_eq!(fifo.stats().queued_deltas, 100);
     assert_eq!(fifo.stats().compressed, 0);
 }
+
+// INV-FIFO-13: the limit can be lifted later, as an informer does whose handlers must miss no step.
+#[test]
+fn the_limit_holds_for_what_comes_after_it_was_set() {
+    let fifo = DeltaFifo::with_config(&Config::new().max_deltas(Some(3)));
+    (1..=10).for_each(|version| fifo.updated(&thing("a", 1, version)));
+    let before = fifo.stats().queued_deltas;
+    assert!(before <= 3, "{before} deltas are queued");
+    fifo.set_max_deltas(None);
+    (11..=20).for_each(|version| fifo.updated(&thing("a", 1, version)));
+    assert_eq!(fifo.stats().queued_deltas, before + 10);
+}

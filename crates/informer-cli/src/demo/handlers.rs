@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use informer::shared::InformerStopped;
@@ -15,7 +16,10 @@ const SLOW: Duration = Duration::from_millis(10);
 
 /// What a handler has seen: counts, the state that its events add up to, and breaches of the order of events.
 #[derive(Debug, Default)]
-pub(crate) struct Seen(Mutex<State>);
+pub(crate) struct Seen {
+    state: Mutex<State>,
+    hurry: AtomicBool,
+}
 
 #[derive(Debug, Default)]
 struct State {
@@ -37,7 +41,7 @@ impl Seen {
     fn take(&self, event: &Event<CachedPod>) {
         let key = event.key();
         let version = event.object().resource_version();
-        let mut state = self.0.lock();
+        let mut state = self.state.lock();
         let known = match event {
             Event::Added { .. } => {
                 state.counts.added += 1;
@@ -63,13 +67,18 @@ impl Seen {
         }
     }
 
+    /// Makes the slow handler a quick one, so that the demo ends soon.
+    pub(crate) fn hurry(&self) {
+        self.hurry.store(true, Ordering::Relaxed);
+    }
+
     pub(crate) fn counts(&self) -> Counts {
-        self.0.lock().counts
+        self.state.lock().counts
     }
 
     /// The state that the events add up to, and what was wrong with their order.
     pub(crate) fn outcome(&self) -> (BTreeMap<ObjectKey, Option<ResourceVersion>>, Vec<String>) {
-        let state = self.0.lock();
+        let state = self.state.lock();
         (state.versions.clone(), state.breaches.clone())
     }
 }
@@ -95,7 +104,7 @@ pub(crate) fn slow(
     let taken = Arc::clone(&seen);
     let registration =
         informer.handler().name("slow").register_blocking(move |event: Event<CachedPod>| {
-            if !event.is_initial() {
+            if !event.is_initial() && !taken.hurry.load(Ordering::Relaxed) {
                 std::thread::sleep(SLOW);
             }
             taken.take(&event);

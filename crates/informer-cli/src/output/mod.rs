@@ -102,6 +102,9 @@ fn plain(line: &Line<'_>) -> String {
             format!("synced   {count} objects at {resource_version} in {seconds:.3} s")
         }
         Line::Error { message } => format!("error    {message}"),
+        Line::Final { count, resource_version, .. } if resource_version.is_empty() => {
+            format!("final    {count} objects, never synced")
+        }
         Line::Final { count, resource_version, .. } => {
             format!("final    {count} objects at {resource_version}")
         }

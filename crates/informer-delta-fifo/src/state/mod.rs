@@ -11,7 +11,7 @@ use std::time::Instant;
 
 use informer_store::{Known, Object, ObjectKey, ReplaceEnd};
 
-use crate::config::Config;
+use crate::config::{Config, LEAST_DELTAS};
 use crate::known::KnownObjects;
 use crate::stats::Stats;
 
@@ -98,6 +98,10 @@ impl<K: Object> State<K> {
 
     pub(crate) fn close(&mut self) {
         self.closed = true;
+    }
+
+    pub(crate) fn set_max_deltas(&mut self, max: Option<usize>) {
+        self.max_deltas = max.map(|max| max.max(LEAST_DELTAS));
     }
 
     pub(crate) fn has_synced(&self) -> bool {
