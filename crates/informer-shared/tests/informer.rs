@@ -602,3 +602,28 @@ async fn what_is_put_over_the_cache_by_hand_is_read_at_once_and_told_to_nobody()
     assert!(!informer.store().contains("ns/new"));
     assert_eq!(early.contents(), cluster.contents());
 }
+
+#[tokio::test(start_paused = true)]
+async fn every_step_is_told_where_that_is_asked_for() {
+    let cluster = Cluster::with(1);
+    let builder = SharedInformer::builder(cluster.clone()).max_deltas(None);
+    let informer = builder.build().unwrap();
+    let seen = Seen::new();
+    let builder = informer.handler().queue(QueuePolicy::Unbounded);
+    let _kept = builder.register(seen.clone()).unwrap();
+    started(&informer).await;
+    settle().await;
+    // All at once, so that the watch runs ahead of the cache.
+    let mut last = 0;
+    for n in 0..200 {
+        last = cluster.put("0", &n.to_string());
+    }
+    informer
+        .wait_until(last.into())
+        .deadline(10 * SECONDS)
+        .await
+        .unwrap();
+    settle().await;
+    assert_eq!(seen.lines().len(), 201);
+    assert_eq!(seen.contents(), cluster.contents());
+}

@@ -18,10 +18,11 @@ pub enum QueuePolicy {
     /// | deleted | added | deleted, then added |
     #[default]
     Coalesce,
-    /// Every event is delivered, however many wait, as client-go does. Memory grows while the handler is slower
-    /// than the cluster.
+    /// Every change of the cache is delivered, however many wait, as client-go does. Memory grows while the handler
+    /// is slower than the cluster. Changes that join before they reach the cache are one: see
+    /// [`max_deltas`](crate::SharedInformerBuilder::max_deltas).
     Unbounded,
-    /// Every event is delivered, but at most this many may wait. One more ends the handler with
+    /// Every change of the cache is delivered, but at most this many may wait. One more ends the handler with
     /// [`HandlerEnd::QueueFull`](crate::HandlerEnd::QueueFull). The state that the handler starts from does not
     /// count.
     Bounded(usize),
