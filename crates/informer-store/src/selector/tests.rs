@@ -1,3 +1,5 @@
+//! Label and field selectors: the grammar, what they choose, and what they print, case by case and at random.
+
 use proptest::prelude::*;
 
 use super::*;
