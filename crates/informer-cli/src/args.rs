@@ -7,7 +7,13 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 /// Follow Kubernetes objects as an informer does.
 #[derive(Debug, Parser)]
-#[command(name = "informer", version, about, max_term_width = 100, arg_required_else_help = true)]
+#[command(
+    name = "informer",
+    version,
+    about,
+    max_term_width = 100,
+    arg_required_else_help = true
+)]
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) command: Command,
@@ -197,7 +203,15 @@ mod tests {
 
     #[test]
     fn a_server_url_and_a_kubeconfig_exclude_each_other() {
-        let both = ["informer", "watch", "pods", "--server", "http://x", "--kubeconfig", "f"];
+        let both = [
+            "informer",
+            "watch",
+            "pods",
+            "--server",
+            "http://x",
+            "--kubeconfig",
+            "f",
+        ];
         assert!(Cli::try_parse_from(both).is_err());
     }
 }

@@ -48,7 +48,9 @@ fn load(args: &ConnectionArgs) -> anyhow::Result<informer::client::Config> {
 pub(crate) fn check(selection: &SelectionArgs) -> anyhow::Result<()> {
     if let Some(selector) = &selection.label_selector {
         selector.parse::<LabelSelector>().map_err(|error| {
-            Usage::error(format!("the label selector {selector:?} is not valid: {error}"))
+            Usage::error(format!(
+                "the label selector {selector:?} is not valid: {error}"
+            ))
         })?;
     }
     if let Some(selector) = &selection.field_selector {
@@ -59,7 +61,10 @@ pub(crate) fn check(selection: &SelectionArgs) -> anyhow::Result<()> {
 
 /// Checks the grammar of a field selector. Which fields there are only the server knows.
 fn check_fields(selector: &str) -> anyhow::Result<()> {
-    let escaped = selector.replace("\\\\", "").replace("\\,", "").replace("\\=", "");
+    let escaped = selector
+        .replace("\\\\", "")
+        .replace("\\,", "")
+        .replace("\\=", "");
     let is_term = |term: &str| {
         let field = term.split_once("!=").or_else(|| term.split_once('='));
         field.is_some_and(|(field, _)| !field.trim().is_empty())
@@ -147,7 +152,10 @@ mod tests {
     #[test]
     fn a_full_name_needs_no_discovery() {
         let widgets = spelled_out("demo.example/v1/widgets").unwrap().unwrap();
-        assert_eq!(widgets.path(None, None).unwrap(), "/apis/demo.example/v1/widgets");
+        assert_eq!(
+            widgets.path(None, None).unwrap(),
+            "/apis/demo.example/v1/widgets"
+        );
         assert!(spelled_out("widgets").unwrap().is_none());
         assert!(spelled_out("a/b/c/d").is_err());
         assert!(spelled_out("a/../c").is_err());

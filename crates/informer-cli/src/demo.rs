@@ -45,7 +45,9 @@ pub(crate) async fn run(args: &DemoArgs) -> anyhow::Result<ExitCode> {
         .await
         .context("cannot start the API server on loopback")?;
     let mut workload = Workload::new().pods(args.pods as usize).seed(args.seed);
-    workload.fill(&server).context("cannot fill the API server")?;
+    workload
+        .fill(&server)
+        .context("cannot fill the API server")?;
     let client = Client::anonymous(&server.url())?;
     let mut demo = Demo::start(args, client.clone()).await?;
     demo.say(&format!("serving {} pods at {}", args.pods, server.url()));
@@ -59,7 +61,11 @@ pub(crate) async fn run(args: &DemoArgs) -> anyhow::Result<ExitCode> {
     let verdict = demo.verdict(&client).await?;
     demo.finish(&verdict).await?;
     server.shutdown().await;
-    Ok(if verdict.agrees() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    Ok(if verdict.agrees() {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    })
 }
 
 /// The informer, its two handlers, and where they are shown.
@@ -76,9 +82,10 @@ struct Demo {
 
 impl Demo {
     async fn start(args: &DemoArgs, client: Client) -> anyhow::Result<Self> {
-        let by_app = Indexers::new().index(BY_APP, |pod: &CachedPod, values: &mut IndexValues<'_>| {
-            values.extend(pod.label("app"));
-        });
+        let by_app =
+            Indexers::new().index(BY_APP, |pod: &CachedPod, values: &mut IndexValues<'_>| {
+                values.extend(pod.label("app"));
+            });
         let informer = SharedInformer::builder(HttpListerWatcher::<CachedPod>::all(client))
             .name("pods")
             .indexers(by_app)
@@ -144,7 +151,10 @@ impl Demo {
         let store = self.informer.store();
         Line::Synced {
             count: store.len(),
-            resource_version: store.resource_version().map(|v| v.to_string()).unwrap_or_default(),
+            resource_version: store
+                .resource_version()
+                .map(|v| v.to_string())
+                .unwrap_or_default(),
             seconds: json::seconds(self.started.elapsed()),
         }
     }
@@ -161,7 +171,11 @@ impl Demo {
     /// The state of the cache, its index and the handlers, a line each.
     fn summary(&self) -> Vec<String> {
         let status: InformerStatus = self.informer.status();
-        let watching = if status.watching { "watching" } else { "not watching" };
+        let watching = if status.watching {
+            "watching"
+        } else {
+            "not watching"
+        };
         let mut lines = vec![format!(
             "{:.1} s: {} objects cached, {watching}, {} changes applied",
             self.started.elapsed().as_secs_f64(),
@@ -181,17 +195,28 @@ impl Demo {
         let values = snapshot.list_index_values(BY_APP);
         let mut apps: Vec<(usize, Arc<String>)> = values
             .into_iter()
-            .map(|app| (snapshot.by_index(BY_APP, &app).map_or(0, |pods| pods.len()), app))
+            .map(|app| {
+                (
+                    snapshot.by_index(BY_APP, &app).map_or(0, |pods| pods.len()),
+                    app,
+                )
+            })
             .collect();
         apps.sort_by(|a, b| b.cmp(a));
-        let largest: Vec<String> =
-            apps.iter().take(4).map(|(pods, app)| format!("{app} {pods}")).collect();
+        let largest: Vec<String> = apps
+            .iter()
+            .take(4)
+            .map(|(pods, app)| format!("{app} {pods}"))
+            .collect();
         format!("{} values, largest {}", apps.len(), largest.join(", "))
     }
 
     /// Waits until the cache has all that the server has, and the handlers all that the cache has.
     async fn catch_up(&self, revision: u64) -> anyhow::Result<()> {
-        self.informer.wait_until(revision.into()).deadline(CATCH_UP).await?;
+        self.informer
+            .wait_until(revision.into())
+            .deadline(CATCH_UP)
+            .await?;
         let deadline = Instant::now() + CATCH_UP;
         loop {
             let idle = |registration: &Registration| {
@@ -201,7 +226,10 @@ impl Demo {
             if idle(&self.quick.0) && idle(&self.slow.0) {
                 return Ok(());
             }
-            anyhow::ensure!(Instant::now() < deadline, "a handler has not caught up after {CATCH_UP:?}");
+            anyhow::ensure!(
+                Instant::now() < deadline,
+                "a handler has not caught up after {CATCH_UP:?}"
+            );
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     }
@@ -210,16 +238,29 @@ impl Demo {
     async fn verdict(&self, client: &Client) -> anyhow::Result<check::Verdict> {
         let listed = check::fresh_list(client).await?;
         let snapshot = self.informer.store().snapshot();
-        Ok(check::compare(&listed, &snapshot, BY_APP, &[&self.quick.1, &self.slow.1]))
+        Ok(check::compare(
+            &listed,
+            &snapshot,
+            BY_APP,
+            &[&self.quick.1, &self.slow.1],
+        ))
     }
 
     async fn finish(mut self, verdict: &check::Verdict) -> anyhow::Result<()> {
         let snapshot = self.informer.store().snapshot();
-        let versions = snapshot.iter().map(|(key, pod)| (key.to_string(), crate::run::version_of(&**pod)));
+        let versions = snapshot
+            .iter()
+            .map(|(key, pod)| (key.to_string(), crate::run::version_of(&**pod)));
         let keys: std::collections::BTreeMap<_, _> = versions.collect();
-        let resource_version =
-            snapshot.resource_version().map(|version| version.to_string()).unwrap_or_default();
-        self.printer.print(&Line::Final { count: keys.len(), resource_version, keys })?;
+        let resource_version = snapshot
+            .resource_version()
+            .map(|version| version.to_string())
+            .unwrap_or_default();
+        self.printer.print(&Line::Final {
+            count: keys.len(),
+            resource_version,
+            keys,
+        })?;
         self.printer.finish();
         for line in self.summary().iter().chain(&verdict.lines()) {
             self.say(line);
@@ -233,7 +274,12 @@ fn handler_line(status: &HandlerStatus, seen: &Seen) -> String {
     let counts = seen.counts();
     format!(
         "handler {}: {} added, {} updated, {} deleted, {} waiting, {} merged",
-        status.name, counts.added, counts.updated, counts.deleted, status.queue_depth, status.coalesced,
+        status.name,
+        counts.added,
+        counts.updated,
+        counts.deleted,
+        status.queue_depth,
+        status.coalesced,
     )
 }
 

@@ -29,13 +29,20 @@ impl std::error::Error for Usage {}
 
 /// An error and its causes in one line, without control characters that a server may have sent.
 pub(crate) fn one_line(error: &anyhow::Error) -> String {
-    format!("{error:#}").chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+    format!("{error:#}")
+        .chars()
+        .map(|c| if c.is_control() { ' ' } else { c })
+        .collect()
 }
 
 /// Says why the command ends. Exit code 2: the caller must change something; 1: it failed.
 pub(crate) fn report(error: &anyhow::Error) -> ExitCode {
     eprintln!("informer: {}", one_line(error));
-    if error.is::<Usage>() { ExitCode::from(2) } else { ExitCode::FAILURE }
+    if error.is::<Usage>() {
+        ExitCode::from(2)
+    } else {
+        ExitCode::FAILURE
+    }
 }
 
 #[cfg(test)]

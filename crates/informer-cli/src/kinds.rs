@@ -84,7 +84,9 @@ mod tests {
 
     #[test]
     fn every_builtin_kind_of_core_apps_and_batch_has_a_type() {
-        let known = informer::wire::BuiltinResource::all().iter().map(|known| known.resource());
+        let known = informer::wire::BuiltinResource::all()
+            .iter()
+            .map(|known| known.resource());
         for resource in known.filter(|known| matches!(&*known.group, "" | "apps" | "batch")) {
             assert!(has_type(&resource), "{resource} has no type");
             let (version, kind) = (resource.api_version(), &resource.kind);

@@ -66,7 +66,8 @@ impl<K: Object> Run<K> {
         let received = Arc::new(AtomicUsize::new(0));
         let count = Arc::clone(&received);
         let mut reported = HashSet::new();
-        let filter = parking_lot::Mutex::new(move |report: &Report<'_>| trouble(&mut reported, report));
+        let filter =
+            parking_lot::Mutex::new(move |report: &Report<'_>| trouble(&mut reported, report));
         let informer = SharedInformer::builder(lister_watcher)
             .name(plan.name)
             .reflector_config(plan.reflector)
@@ -85,9 +86,20 @@ impl<K: Object> Run<K> {
                 }
             })
             .build()?;
-        let events = informer.handler().name("output").queue(QueuePolicy::Unbounded).stream()?;
+        let events = informer
+            .handler()
+            .name("output")
+            .queue(QueuePolicy::Unbounded)
+            .stream()?;
         informer.start()?;
-        Ok(Self { informer, events, troubles, received, started: Instant::now(), once: plan.once })
+        Ok(Self {
+            informer,
+            events,
+            troubles,
+            received,
+            started: Instant::now(),
+            once: plan.once,
+        })
     }
 
     /// Prints until it is told to end, or until it is synced if that is all that was asked.
@@ -140,12 +152,16 @@ impl<K: Object> Run<K> {
             }
         }
         let snapshot = self.informer.store().snapshot();
-        let versions = snapshot.iter().map(|(key, object)| {
-            (key.to_string(), version_of(&**object))
-        });
+        let versions = snapshot
+            .iter()
+            .map(|(key, object)| (key.to_string(), version_of(&**object)));
         let keys: BTreeMap<String, String> = versions.collect();
         let resource_version = self.resource_version();
-        printer.print(&Line::Final { count: keys.len(), resource_version, keys })?;
+        printer.print(&Line::Final {
+            count: keys.len(),
+            resource_version,
+            keys,
+        })?;
         printer.finish();
         Ok(())
     }
@@ -154,7 +170,10 @@ impl<K: Object> Run<K> {
     fn obstacle(&self) -> String {
         let status = self.informer.status().reflector;
         match status.last_error {
-            Some(error) => format!("{} requests failed in a row, the last one: {error}", status.attempts),
+            Some(error) => format!(
+                "{} requests failed in a row, the last one: {error}",
+                status.attempts
+            ),
             None => "the first list has not arrived; no request has failed".to_owned(),
         }
     }
@@ -168,28 +187,54 @@ impl<K: Object> Run<K> {
     }
 
     fn resource_version(&self) -> String {
-        self.informer.store().resource_version().map(|version| version.to_string()).unwrap_or_default()
+        self.informer
+            .store()
+            .resource_version()
+            .map(|version| version.to_string())
+            .unwrap_or_default()
     }
 }
 
 pub(crate) fn version_of<K: Object>(object: &K) -> String {
-    object.resource_version().map(|version| version.to_string()).unwrap_or_default()
+    object
+        .resource_version()
+        .map(|version| version.to_string())
+        .unwrap_or_default()
 }
 
-pub(crate) fn print_event<K: Object>(printer: &mut Printer, event: &Event<K>) -> anyhow::Result<()> {
+pub(crate) fn print_event<K: Object>(
+    printer: &mut Printer,
+    event: &Event<K>,
+) -> anyhow::Result<()> {
     let object = event.object();
     let key = event.key();
     let key = key.as_str();
     let resource_version = version_of(&**object);
     let uid = object.uid().map(|uid| uid.to_string()).unwrap_or_default();
     let line = match event {
-        Event::Added { initial, .. } => Line::Added { key, resource_version, uid, initial: *initial },
-        Event::Updated { cause, .. } => {
-            Line::Updated { key, resource_version, uid, cause: cause.as_str() }
-        }
-        Event::Deleted { final_state_unknown, .. } => {
+        Event::Added { initial, .. } => Line::Added {
+            key,
+            resource_version,
+            uid,
+            initial: *initial,
+        },
+        Event::Updated { cause, .. } => Line::Updated {
+            key,
+            resource_version,
+            uid,
+            cause: cause.as_str(),
+        },
+        Event::Deleted {
+            final_state_unknown,
+            ..
+        } => {
             let final_state_unknown = *final_state_unknown;
-            Line::Deleted { key, resource_version, uid, final_state_unknown }
+            Line::Deleted {
+                key,
+                resource_version,
+                uid,
+                final_state_unknown,
+            }
         }
         _ => return Ok(()),
     };
@@ -198,7 +243,10 @@ pub(crate) fn print_event<K: Object>(printer: &mut Printer, event: &Event<K>) ->
 
 /// What to print of a report: each reason once, until requests have gone well again.
 fn trouble(reported: &mut HashSet<String>, report: &Report<'_>) -> Option<Trouble> {
-    if let Report::Failed { error, attempts, .. } = report {
+    if let Report::Failed {
+        error, attempts, ..
+    } = report
+    {
         if let Some(reason) = hopeless(error) {
             return Some(Trouble::Hopeless(reason));
         }
@@ -206,7 +254,9 @@ fn trouble(reported: &mut HashSet<String>, report: &Report<'_>) -> Option<Troubl
             reported.clear();
         }
         let reason = error.chain().to_string();
-        return reported.insert(reason).then(|| Trouble::Reason(report.to_string()));
+        return reported
+            .insert(reason)
+            .then(|| Trouble::Reason(report.to_string()));
     }
     Some(Trouble::Reason(report.to_string()))
 }
@@ -214,5 +264,8 @@ fn trouble(reported: &mut HashSet<String>, report: &Report<'_>) -> Option<Troubl
 /// Why the request itself is wrong, so that no later try can go well: HTTP 400, as for an unknown field of a selector.
 fn hopeless(error: &ListWatchError) -> Option<String> {
     let status = error.status().filter(|status| status.code == 400)?;
-    Some(format!("the API server refuses the request; check selectors and options: {}", status.message))
+    Some(format!(
+        "the API server refuses the request; check selectors and options: {}",
+        status.message
+    ))
 }

@@ -15,7 +15,12 @@ pub(crate) async fn run(args: &ServeArgs) -> anyhow::Result<ExitCode> {
         .port(args.port)
         .start()
         .await
-        .with_context(|| format!("cannot listen on 127.0.0.1:{}; try another --port", args.port))?;
+        .with_context(|| {
+            format!(
+                "cannot listen on 127.0.0.1:{}; try another --port",
+                args.port
+            )
+        })?;
     if let Some(file) = &args.kubeconfig {
         std::fs::write(file, server.kubeconfig())
             .with_context(|| format!("cannot write the kubeconfig {}", file.display()))?;
@@ -23,7 +28,10 @@ pub(crate) async fn run(args: &ServeArgs) -> anyhow::Result<ExitCode> {
     let mut workload = Workload::new().pods(args.pods as usize).seed(args.seed);
     workload.fill(&server).context("cannot fill the server")?;
     println!("serving {}", server.url());
-    eprintln!("try: informer watch pods --server {0}, or kubectl --server {0} get pods -A", server.url());
+    eprintln!(
+        "try: informer watch pods --server {0}, or kubectl --server {0} get pods -A",
+        server.url()
+    );
     let running = (args.rate > 0).then(|| workload.start(&server, f64::from(args.rate)));
     end.await;
     if let Some(running) = running {

@@ -22,7 +22,11 @@ pub(crate) async fn run(args: &WatchArgs) -> anyhow::Result<ExitCode> {
     let mut printer = Printer::new(args.output, &args.resource);
     let found = {
         let mut told = |message: &str| Ok(printer.print(&Line::Error { message })?);
-        let limit = if args.once { args.sync_timeout } else { Duration::MAX };
+        let limit = if args.once {
+            args.sync_timeout
+        } else {
+            Duration::MAX
+        };
         tokio::select! {
             found = connect::resource(&client, &args.resource, &mut told) => Some(found?),
             () = tokio::time::sleep(limit) => {
@@ -34,7 +38,13 @@ pub(crate) async fn run(args: &WatchArgs) -> anyhow::Result<ExitCode> {
     let Some(found) = found else {
         return never_started(&mut printer);
     };
-    let follow = Follow { args, client, resource: found, printer, end };
+    let follow = Follow {
+        args,
+        client,
+        resource: found,
+        printer,
+        end,
+    };
     match args.form {
         Form::Compact => follow.run::<Dynamic>().await,
         Form::Typed if kinds::has_type(&follow.resource) => follow.run::<Typed>().await,
@@ -72,7 +82,9 @@ impl<E: Future<Output = ()>> Follow<'_, E> {
             once: self.args.once.then_some(self.args.sync_timeout),
         };
         let mut source = HttpListerWatcher::<K>::new(self.client, self.resource.clone());
-        if let (Scope::Namespaced, Some(namespace)) = (self.resource.scope, &self.args.selection.namespace) {
+        if let (Scope::Namespaced, Some(namespace)) =
+            (self.resource.scope, &self.args.selection.namespace)
+        {
             source = source.namespace(namespace);
         }
         let mut run = Run::start(source, plan)?;

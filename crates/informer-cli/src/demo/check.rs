@@ -47,7 +47,12 @@ impl Verdict {
                 differences => format!("{differences} differences"),
             },
         )];
-        lines.extend(self.differences.iter().take(TOLD).map(|difference| format!("  {difference}")));
+        lines.extend(
+            self.differences
+                .iter()
+                .take(TOLD)
+                .map(|difference| format!("  {difference}")),
+        );
         lines
     }
 }
@@ -55,17 +60,31 @@ impl Verdict {
 /// Asks the server for all pods, beside the informer, and reads the answer with nothing of ours.
 pub(crate) async fn fresh_list(client: &Client) -> anyhow::Result<Listed> {
     let path = Pod::resource().path(None, None)?;
-    let response = client.request(Method::GET, &path).send().await?.error_for_status().await?;
+    let response = client
+        .request(Method::GET, &path)
+        .send()
+        .await?
+        .error_for_status()
+        .await?;
     let body = response.bytes(LIST_LIMIT).await?;
     let mut list: Value = serde_json::from_slice(&body).context("the server's list is not JSON")?;
-    let items = list["items"].as_array_mut().context("the server's list has no items")?;
+    let items = list["items"]
+        .as_array_mut()
+        .context("the server's list has no items")?;
     items.drain(..).map(keyed).collect()
 }
 
 fn keyed(mut item: Value) -> anyhow::Result<(ObjectKey, Value)> {
-    let metadata = item["metadata"].as_object_mut().context("an item has no metadata")?;
+    let metadata = item["metadata"]
+        .as_object_mut()
+        .context("an item has no metadata")?;
     metadata.remove("managedFields");
-    let text = |field: &str| metadata.get(field).and_then(Value::as_str).unwrap_or_default();
+    let text = |field: &str| {
+        metadata
+            .get(field)
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+    };
     let key = ObjectKey::namespaced(text("namespace"), text("name"));
     Ok((key, item))
 }
@@ -77,17 +96,24 @@ pub(crate) fn compare(
     index: &str,
     handlers: &[&Seen],
 ) -> Verdict {
-    let mut verdict =
-        Verdict { compared: listed.len(), handlers: handlers.len(), ..Verdict::default() };
+    let mut verdict = Verdict {
+        compared: listed.len(),
+        handlers: handlers.len(),
+        ..Verdict::default()
+    };
     compare_objects(listed, cached, &mut verdict);
     compare_index(listed, cached, index, &mut verdict);
-    let versions: BTreeMap<ObjectKey, Option<ResourceVersion>> =
-        cached.iter().map(|(key, pod)| (key.clone(), Known::of(&**pod).resource_version)).collect();
+    let versions: BTreeMap<ObjectKey, Option<ResourceVersion>> = cached
+        .iter()
+        .map(|(key, pod)| (key.clone(), Known::of(&**pod).resource_version))
+        .collect();
     for (number, seen) in handlers.iter().enumerate() {
         let (state, breaches) = seen.outcome();
         verdict.differences.extend(breaches);
         if state != versions {
-            verdict.differences.push(format!("the events of handler {number} do not add up to the cache"));
+            verdict.differences.push(format!(
+                "the events of handler {number} do not add up to the cache"
+            ));
         }
     }
     verdict
@@ -96,22 +122,33 @@ pub(crate) fn compare(
 fn compare_objects(listed: &Listed, cached: &Snapshot<CachedPod>, verdict: &mut Verdict) {
     for (key, expected) in listed {
         let Some(pod) = cached.get(key) else {
-            verdict.differences.push(format!("{key} is on the server and not in the cache"));
+            verdict
+                .differences
+                .push(format!("{key} is on the server and not in the cache"));
             continue;
         };
         let decoded = pod.decode().map(|pod: Pod| serde_json::to_value(pod));
         let whole: Result<Pod, _> = serde_json::from_value(expected.clone());
         match (decoded, whole.map(serde_json::to_value)) {
             (Ok(Ok(is)), Ok(Ok(should))) if is == should => {}
-            _ => verdict.differences.push(format!("{key} differs from the server's")),
+            _ => verdict
+                .differences
+                .push(format!("{key} differs from the server's")),
         }
     }
     for (key, _) in cached.iter().filter(|(key, _)| !listed.contains_key(*key)) {
-        verdict.differences.push(format!("{key} is in the cache and not on the server"));
+        verdict
+            .differences
+            .push(format!("{key} is in the cache and not on the server"));
     }
 }
 
-fn compare_index(listed: &Listed, cached: &Snapshot<CachedPod>, index: &str, verdict: &mut Verdict) {
+fn compare_index(
+    listed: &Listed,
+    cached: &Snapshot<CachedPod>,
+    index: &str,
+    verdict: &mut Verdict,
+) {
     let mut expected: BTreeMap<&str, BTreeSet<&ObjectKey>> = BTreeMap::new();
     for (key, pod) in listed {
         if let Some(value) = pod["metadata"]["labels"][index].as_str() {
@@ -120,14 +157,22 @@ fn compare_index(listed: &Listed, cached: &Snapshot<CachedPod>, index: &str, ver
     }
     verdict.index_values = expected.len();
     let values: BTreeSet<_> = cached.list_index_values(index).into_iter().collect();
-    if !values.iter().map(|value| value.as_str()).eq(expected.keys().copied()) {
-        verdict.differences.push(format!("the index {index} has other values than the server's pods"));
+    if !values
+        .iter()
+        .map(|value| value.as_str())
+        .eq(expected.keys().copied())
+    {
+        verdict.differences.push(format!(
+            "the index {index} has other values than the server's pods"
+        ));
     }
     for (value, keys) in expected {
         let indexed = cached.index_keys(index, value).unwrap_or_default();
         let indexed: BTreeSet<&ObjectKey> = indexed.iter().collect();
         if indexed != keys {
-            verdict.differences.push(format!("the index {index} is wrong at {value}"));
+            verdict
+                .differences
+                .push(format!("the index {index} is wrong at {value}"));
         }
     }
 }
@@ -135,8 +180,8 @@ fn compare_index(listed: &Listed, cached: &Snapshot<CachedPod>, index: &str, ver
 #[cfg(test)]
 mod tests {
     use super::*;
-    use informer::{Object, Store};
     use informer::wire::{DecodeOptions, WireFormat, decode_object};
+    use informer::{Object, Store};
     use serde_json::json;
     use std::sync::Arc;
 
@@ -151,9 +196,12 @@ mod tests {
     fn store(pods: &[Value]) -> Store<CachedPod> {
         let store = Store::new();
         store
-            .add_index("app", |pod: &CachedPod, values: &mut informer::IndexValues<'_>| {
-                values.extend(pod.label("app"));
-            })
+            .add_index(
+                "app",
+                |pod: &CachedPod, values: &mut informer::IndexValues<'_>| {
+                    values.extend(pod.label("app"));
+                },
+            )
             .unwrap();
         for pod in pods {
             let bytes = serde_json::to_vec(pod).unwrap();
@@ -165,7 +213,10 @@ mod tests {
     }
 
     fn listed(pods: &[Value]) -> Listed {
-        pods.iter().cloned().map(|pod| keyed(pod).unwrap()).collect()
+        pods.iter()
+            .cloned()
+            .map(|pod| keyed(pod).unwrap())
+            .collect()
     }
 
     #[test]
@@ -181,7 +232,12 @@ mod tests {
         let changed = [pod("a", "x"), pod("b", "z")];
         let stale = compare(&listed(&changed), &store(&pods).snapshot(), "app", &[]);
         assert!(!stale.agrees());
-        let unseen = compare(&listed(&pods), &store(&pods).snapshot(), "app", &[&Seen::default()]);
+        let unseen = compare(
+            &listed(&pods),
+            &store(&pods).snapshot(),
+            "app",
+            &[&Seen::default()],
+        );
         assert!(!unseen.agrees());
     }
 }

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use informer::shared::InformerStopped;
-use informer::{Event, ObjectKey, Registration, ResourceVersion, SharedInformer, Object};
+use informer::{Event, Object, ObjectKey, Registration, ResourceVersion, SharedInformer};
 use parking_lot::Mutex;
 
 use super::CachedPod;
@@ -58,7 +58,9 @@ impl Seen {
             _ => return,
         };
         if !known {
-            state.breaches.push(format!("{event:?} does not follow from what was seen before"));
+            state.breaches.push(format!(
+                "{event:?} does not follow from what was seen before"
+            ));
         }
         if matches!(event, Event::Deleted { .. }) {
             state.versions.remove(&key);
@@ -89,10 +91,14 @@ pub(crate) fn quick(
 ) -> Result<(Registration, Arc<Seen>), InformerStopped> {
     let seen = Arc::new(Seen::default());
     let taken = Arc::clone(&seen);
-    let registration = informer.handler().name("quick").register(move |event: Event<CachedPod>| {
-        taken.take(&event);
-        std::future::ready(())
-    })?;
+    let registration =
+        informer
+            .handler()
+            .name("quick")
+            .register(move |event: Event<CachedPod>| {
+                taken.take(&event);
+                std::future::ready(())
+            })?;
     Ok((registration, seen))
 }
 
@@ -103,11 +109,14 @@ pub(crate) fn slow(
     let seen = Arc::new(Seen::default());
     let taken = Arc::clone(&seen);
     let registration =
-        informer.handler().name("slow").register_blocking(move |event: Event<CachedPod>| {
-            if !event.is_initial() && !taken.hurry.load(Ordering::Relaxed) {
-                std::thread::sleep(SLOW);
-            }
-            taken.take(&event);
-        })?;
+        informer
+            .handler()
+            .name("slow")
+            .register_blocking(move |event: Event<CachedPod>| {
+                if !event.is_initial() && !taken.hurry.load(Ordering::Relaxed) {
+                    std::thread::sleep(SLOW);
+                }
+                taken.take(&event);
+            })?;
     Ok((registration, seen))
 }

@@ -65,20 +65,39 @@ impl Board {
     /// Takes one line in.
     pub(crate) fn take(&mut self, line: &Line<'_>) {
         match line {
-            Line::Added { key, resource_version, initial, .. } => {
+            Line::Added {
+                key,
+                resource_version,
+                initial,
+                ..
+            } => {
                 self.added += 1;
                 self.objects += 1;
                 let note = if *initial { "initial" } else { "" };
                 self.change("added", key, resource_version, note);
             }
-            Line::Updated { key, resource_version, cause, .. } => {
+            Line::Updated {
+                key,
+                resource_version,
+                cause,
+                ..
+            } => {
                 self.updated += 1;
                 self.change("updated", key, resource_version, cause);
             }
-            Line::Deleted { key, resource_version, final_state_unknown, .. } => {
+            Line::Deleted {
+                key,
+                resource_version,
+                final_state_unknown,
+                ..
+            } => {
                 self.deleted += 1;
                 self.objects = self.objects.saturating_sub(1);
-                let note = if *final_state_unknown { "final state unknown" } else { "" };
+                let note = if *final_state_unknown {
+                    "final state unknown"
+                } else {
+                    ""
+                };
                 self.change("deleted", key, resource_version, note);
             }
             Line::Synced { .. } => self.synced = true,
@@ -92,13 +111,22 @@ impl Board {
 
     fn change(&mut self, event: &'static str, key: &str, version: &str, note: &'static str) {
         let (key, resource_version) = (key.to_owned(), version.to_owned());
-        self.push(Row { event, key, resource_version, note });
+        self.push(Row {
+            event,
+            key,
+            resource_version,
+            note,
+        });
         let now = self.started.elapsed().as_secs_f64();
         match self.recent.back_mut() {
             Some((at, count)) if now - *at < 0.1 => *count += 1,
             _ => self.recent.push_back((now, 1)),
         }
-        while self.recent.front().is_some_and(|(at, _)| now - at > RATE_SECONDS) {
+        while self
+            .recent
+            .front()
+            .is_some_and(|(at, _)| now - at > RATE_SECONDS)
+        {
             self.recent.pop_front();
         }
     }
@@ -114,7 +142,10 @@ impl Board {
     fn rate(&self) -> f64 {
         let now = self.started.elapsed().as_secs_f64();
         let span = now.min(RATE_SECONDS).max(0.1);
-        let changes = self.recent.iter().filter(|(at, _)| now - at <= RATE_SECONDS);
+        let changes = self
+            .recent
+            .iter()
+            .filter(|(at, _)| now - at <= RATE_SECONDS);
         changes.map(|(_, count)| *count as f64).sum::<f64>() / span
     }
 
@@ -130,12 +161,17 @@ impl Board {
             self.errors,
             self.rate(),
         );
-        for line in extra.iter().chain(&self.last_error.as_ref().map(|e| format!("last error: {e}"))) {
+        for line in extra
+            .iter()
+            .chain(&self.last_error.as_ref().map(|e| format!("last error: {e}")))
+        {
             text.push_str(line);
             text.push('\n');
         }
         let mut table = Table::new();
-        table.load_style(presets::NOTHING).set_header(["EVENT", "KEY", "VERSION", "NOTE"]);
+        table
+            .load_style(presets::NOTHING)
+            .set_header(["EVENT", "KEY", "VERSION", "NOTE"]);
         for row in &self.latest {
             table.add_row([row.event, &row.key, &row.resource_version, row.note]);
         }
@@ -149,7 +185,12 @@ mod tests {
     use super::*;
 
     fn added(key: &str) -> Line<'_> {
-        Line::Added { key, resource_version: "1".into(), uid: String::new(), initial: true }
+        Line::Added {
+            key,
+            resource_version: "1".into(),
+            uid: String::new(),
+            initial: true,
+        }
     }
 
     #[test]
@@ -165,7 +206,10 @@ mod tests {
             final_state_unknown: true,
         });
         let text = board.render(&[]);
-        assert!(text.starts_with("pods: 19 objects, 20 added, 0 updated, 1 deleted"), "{text}");
+        assert!(
+            text.starts_with("pods: 19 objects, 20 added, 0 updated, 1 deleted"),
+            "{text}"
+        );
         assert!(text.contains("final state unknown"), "{text}");
         assert!(!text.contains("ns/5 "), "only the latest are shown: {text}");
         assert_eq!(board.latest.len(), SHOWN);

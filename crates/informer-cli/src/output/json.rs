@@ -8,14 +8,43 @@ use serde::Serialize;
 
 /// One line of output.
 #[derive(Debug, Serialize)]
-#[serde(tag = "event", rename_all = "camelCase", rename_all_fields = "camelCase")]
+#[serde(
+    tag = "event",
+    rename_all = "camelCase",
+    rename_all_fields = "camelCase"
+)]
 pub(crate) enum Line<'a> {
-    Added { key: &'a str, resource_version: String, uid: String, initial: bool },
-    Updated { key: &'a str, resource_version: String, uid: String, cause: &'static str },
-    Deleted { key: &'a str, resource_version: String, uid: String, final_state_unknown: bool },
-    Synced { count: usize, resource_version: String, seconds: f64 },
-    Error { message: &'a str },
-    Final { count: usize, resource_version: String, keys: BTreeMap<String, String> },
+    Added {
+        key: &'a str,
+        resource_version: String,
+        uid: String,
+        initial: bool,
+    },
+    Updated {
+        key: &'a str,
+        resource_version: String,
+        uid: String,
+        cause: &'static str,
+    },
+    Deleted {
+        key: &'a str,
+        resource_version: String,
+        uid: String,
+        final_state_unknown: bool,
+    },
+    Synced {
+        count: usize,
+        resource_version: String,
+        seconds: f64,
+    },
+    Error {
+        message: &'a str,
+    },
+    Final {
+        count: usize,
+        resource_version: String,
+        keys: BTreeMap<String, String>,
+    },
 }
 
 /// Writes a line and flushes it.
@@ -64,12 +93,20 @@ mod tests {
             r#"{"event":"deleted","key":"name","resourceVersion":"14","uid":"u","finalStateUnknown":false}"#
         );
         assert_eq!(
-            text(&Line::Synced { count: 3, resource_version: "12".into(), seconds: 0.01 }),
+            text(&Line::Synced {
+                count: 3,
+                resource_version: "12".into(),
+                seconds: 0.01
+            }),
             r#"{"event":"synced","count":3,"resourceVersion":"12","seconds":0.01}"#
         );
         let keys = BTreeMap::from([("ns/name".to_owned(), "13".to_owned())]);
         assert_eq!(
-            text(&Line::Final { count: 1, resource_version: "14".into(), keys }),
+            text(&Line::Final {
+                count: 1,
+                resource_version: "14".into(),
+                keys
+            }),
             r#"{"event":"final","count":1,"resourceVersion":"14","keys":{"ns/name":"13"}}"#
         );
     }

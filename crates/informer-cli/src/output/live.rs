@@ -22,7 +22,10 @@ impl Screen {
     pub(crate) fn new() -> Self {
         let bar = ProgressBar::new_spinner();
         bar.enable_steady_tick(Duration::from_millis(120));
-        Self { bar, shape: Shape::Waiting }
+        Self {
+            bar,
+            shape: Shape::Waiting,
+        }
     }
 
     /// Shows how many objects have arrived, of how many if that is known.

@@ -36,7 +36,10 @@ impl Printer {
         match output {
             Output::Json => Self::Json,
             Output::Text if io::stdout().is_terminal() && io::stderr().is_terminal() => {
-                let live = Live { board: Board::new(title), screen: Screen::new() };
+                let live = Live {
+                    board: Board::new(title),
+                    screen: Screen::new(),
+                };
                 Self::Live(Box::new(live))
             }
             Output::Text => Self::Plain,
@@ -87,25 +90,56 @@ impl Printer {
 /// A line as people read it.
 fn plain(line: &Line<'_>) -> String {
     match line {
-        Line::Added { key, resource_version, initial, .. } => {
+        Line::Added {
+            key,
+            resource_version,
+            initial,
+            ..
+        } => {
             let initial = if *initial { " (initial)" } else { "" };
             format!("added    {key} at {resource_version}{initial}")
         }
-        Line::Updated { key, resource_version, cause, .. } => {
+        Line::Updated {
+            key,
+            resource_version,
+            cause,
+            ..
+        } => {
             format!("updated  {key} at {resource_version} ({cause})")
         }
-        Line::Deleted { key, resource_version, final_state_unknown, .. } => {
-            let unknown = if *final_state_unknown { " (final state unknown)" } else { "" };
+        Line::Deleted {
+            key,
+            resource_version,
+            final_state_unknown,
+            ..
+        } => {
+            let unknown = if *final_state_unknown {
+                " (final state unknown)"
+            } else {
+                ""
+            };
             format!("deleted  {key} at {resource_version}{unknown}")
         }
-        Line::Synced { count, resource_version, seconds } => {
+        Line::Synced {
+            count,
+            resource_version,
+            seconds,
+        } => {
             format!("synced   {count} objects at {resource_version} in {seconds:.3} s")
         }
         Line::Error { message } => format!("error    {message}"),
-        Line::Final { count, resource_version, .. } if resource_version.is_empty() => {
+        Line::Final {
+            count,
+            resource_version,
+            ..
+        } if resource_version.is_empty() => {
             format!("final    {count} objects, never synced")
         }
-        Line::Final { count, resource_version, .. } => {
+        Line::Final {
+            count,
+            resource_version,
+            ..
+        } => {
             format!("final    {count} objects at {resource_version}")
         }
     }
