@@ -110,14 +110,17 @@ pub(super) fn msrv_in_prose(tree: &Tree) -> Vec<Problem> {
     problems
 }
 
-/// The version in a line that says `Rust 1.x`.
+/// The version in a line that says `Rust 1.x` or `Rust version: 1.x`.
 fn rust_version(line: &str) -> Option<&str> {
-    let at = line.find("Rust 1.")? + "Rust ".len();
-    let version = &line[at..];
-    let end = version
-        .find(|c: char| !c.is_ascii_digit() && c != '.')
-        .unwrap_or(version.len());
-    Some(version[..end].trim_end_matches('.'))
+    let after = line
+        .match_indices("Rust ")
+        .map(|(at, word)| &line[at + word.len()..]);
+    let version = after
+        .map(|text| text.strip_prefix("version").unwrap_or(text))
+        .map(|text| text.trim_start_matches([':', ' ', '*']))
+        .find(|text| text.starts_with("1."))?;
+    let end = version.find(|c: char| !c.is_ascii_digit() && c != '.');
+    Some(version[..end.unwrap_or(version.len())].trim_end_matches('.'))
 }
 
 #[cfg(test)]
@@ -168,6 +171,8 @@ mod tests {
             found,
             [Problem::new("b.md:1", "names Rust 1.69, the manifest 1.70")]
         );
+        let other = [("README.md", "Minimum supported Rust version: 1.70.")];
+        assert!(msrv_in_prose(&tree(MANIFEST, &other)).is_empty());
         let found = msrv_in_prose(&tree(MANIFEST, &[("README.md", "Rust 1.7")]));
         assert_eq!(found.len(), 2, "{found:?}");
     }
