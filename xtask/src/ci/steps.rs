@@ -99,7 +99,8 @@ fn fmt(context: &Context) -> anyhow::Result<()> {
 }
 
 fn clippy(context: &Context) -> anyhow::Result<()> {
-    let clippy = || context.cargo().words("clippy --workspace");
+    // The first step that resolves: a lock file that lags behind the manifests is noticed here.
+    let clippy = || context.cargo().words("clippy --workspace --locked");
     clippy()
         .words("--all-targets --all-features -- -D warnings")
         .run()?;
