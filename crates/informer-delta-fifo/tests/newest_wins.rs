@@ -133,6 +133,36 @@ fn a_rewind_holds_even_where_it_is_older() {
     batch.ack();
 }
 
+// INV-FIFO-10: a deletion that waits since before the rewind must not hide what comes after it.
+#[test]
+fn after_a_rewind_an_object_may_come_back_at_a_version_before_its_deletion() {
+    let deleted = || {
+        let fifo = DeltaFifo::with_config(&Config::new());
+        fifo.replaced(&[thing("a", 1, 50)], 100);
+        fifo.deleted(&thing("a", 1, 200));
+        fifo
+    };
+    let queued = deleted();
+    queued.rewound(&[], 100);
+    queued.added(&thing("a", 2, 110));
+    assert_eq!(queued.drain(), ["a: Replaced 50, Deleted 200, Added 110"]);
+
+    let listed = deleted();
+    listed.rewound(&[], 100);
+    listed.replaced(&[thing("a", 2, 110)], 120);
+    assert_eq!(
+        listed.drain(),
+        ["a: Replaced 50, Deleted 200, Replaced 110"]
+    );
+
+    let in_flight = deleted();
+    let batch = in_flight.try_pop_batch(1).expect("the deletion");
+    in_flight.rewound(&[], 100);
+    in_flight.added(&thing("a", 2, 110));
+    batch.ack();
+    assert_eq!(in_flight.drain(), ["a: Added 110"]);
+}
+
 // INV-FIFO-11
 #[test]
 fn an_unchanged_object_of_a_list_keeps_the_stored_arc_and_is_still_told() {

@@ -41,6 +41,12 @@ impl Arrival {
         self.complete.as_ref()
     }
 
+    /// True if nothing as new as this has arrived, as is so after a rewind.
+    pub(crate) fn is_beyond(&self, version: &ResourceVersion) -> bool {
+        let mut arrived = self.complete.iter().chain(&self.after_lists);
+        arrived.all(|mark| mark.is_older_than(version))
+    }
+
     /// True if a consumer has yet to hear how far things have come.
     pub(crate) fn has_news(&self) -> bool {
         self.complete.is_some() && self.complete != self.applied

@@ -183,6 +183,14 @@ impl<K: Object> State<K> {
     }
 
     fn newest(&self, key: &ObjectKey) -> Newest<K> {
+        match self.newest_told(key) {
+            // The server went back to before this deletion: it says nothing of what comes now.
+            Newest::Gone(Some(at)) if self.arrival.is_beyond(&at) => Newest::Gone(None),
+            newest => newest,
+        }
+    }
+
+    fn newest_told(&self, key: &ObjectKey) -> Newest<K> {
         let entry = self.queue.find(key).and_then(|id| self.queue.entry(id));
         if let Some(newest) = entry.and_then(Entry::newest) {
             return newest;

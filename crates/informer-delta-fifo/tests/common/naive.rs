@@ -175,7 +175,16 @@ impl Model {
         self.flying().iter().any(|entry| entry.name == name)
     }
 
+    /// After a rewind, older deletions lie in a future that never came: they hide nothing.
     fn newest(&mut self, name: &str) -> Newest {
+        let arrived = self.complete.max(self.after_lists);
+        match self.newest_told(name) {
+            Newest::Gone(at) if at > arrived => Newest::Gone(None),
+            newest => newest,
+        }
+    }
+
+    fn newest_told(&mut self, name: &str) -> Newest {
         if let Some(newest) = self.entry(name).and_then(|entry| entry.newest()) {
             return newest;
         }
