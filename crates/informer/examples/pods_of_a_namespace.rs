@@ -17,7 +17,9 @@ use k8s_openapi::api::core::v1::Pod;
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {
     let client = Client::infer()?;
-    let namespace = std::env::args().nth(1).unwrap_or_else(|| client.namespace().to_owned());
+    let namespace = std::env::args()
+        .nth(1)
+        .unwrap_or_else(|| client.namespace().to_owned());
 
     let by_node = Indexers::new().index("node", |pod: &Pod, values: &mut IndexValues<'_>| {
         values.extend(pod.spec.as_ref().and_then(|spec| spec.node_name.as_deref()));
@@ -29,7 +31,10 @@ async fn main() -> anyhow::Result<()> {
     // An async handler. Dropping the registration would remove it.
     let registration = pods.add_handler(|event: Event<Pod>| async move {
         if let Event::Deleted { object, .. } = event {
-            println!("gone: {}", object.metadata.name.as_deref().unwrap_or_default());
+            println!(
+                "gone: {}",
+                object.metadata.name.as_deref().unwrap_or_default()
+            );
         }
     })?;
     let mut events = pods.events()?;
@@ -37,7 +42,10 @@ async fn main() -> anyhow::Result<()> {
     pods.start()?;
     // If this fails, the error says why: what the server answered last, and how often it was tried.
     pods.synced().deadline(Duration::from_secs(60)).await?;
-    registration.synced().deadline(Duration::from_secs(60)).await?;
+    registration
+        .synced()
+        .deadline(Duration::from_secs(60))
+        .await?;
 
     println!("{} pods in {namespace}", pods.store().len());
     for node in pods.store().list_index_values("node") {

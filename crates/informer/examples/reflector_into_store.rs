@@ -20,19 +20,29 @@ async fn main() -> anyhow::Result<()> {
 
     // Only metadata crosses the wire: the server is asked for PartialObjectMetadata.
     let store: Store<Metadata> = Store::new();
-    let reflector =
-        Reflector::new(HttpListerWatcher::<Metadata>::new(client, pods), Arc::new(store.clone()))
-            .watch_error_handler(|report: &Report<'_>| eprintln!("{report}"));
+    let reflector = Reflector::new(
+        HttpListerWatcher::<Metadata>::new(client, pods),
+        Arc::new(store.clone()),
+    )
+    .watch_error_handler(|report: &Report<'_>| eprintln!("{report}"));
 
     let mut status = reflector.status();
     let stop = CancellationToken::new();
     let running = tokio::spawn(reflector.run(stop.clone()));
 
     // Waiting for the first list, with an end.
-    tokio::time::timeout(Duration::from_secs(60), status.wait_for(|status| status.synced)).await??;
+    tokio::time::timeout(
+        Duration::from_secs(60),
+        status.wait_for(|status| status.synced),
+    )
+    .await??;
     for second in 0..10 {
         let snapshot = store.snapshot();
-        println!("{second} s: {} objects at {:?}", snapshot.len(), snapshot.resource_version());
+        println!(
+            "{second} s: {} objects at {:?}",
+            snapshot.len(),
+            snapshot.resource_version()
+        );
         tokio::time::sleep(Duration::from_secs(1)).await;
     }
 

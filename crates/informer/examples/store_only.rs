@@ -14,7 +14,10 @@ fn pod(name: &str, app: &str, node: &str) -> Arc<Pod> {
             labels: Some([("app".to_owned(), app.to_owned())].into()),
             ..ObjectMeta::default()
         },
-        spec: Some(PodSpec { node_name: Some(node.into()), ..PodSpec::default() }),
+        spec: Some(PodSpec {
+            node_name: Some(node.into()),
+            ..PodSpec::default()
+        }),
         status: None,
     })
 }
@@ -24,17 +27,28 @@ fn main() -> anyhow::Result<()> {
     store.add_index("node", |pod: &Pod, values: &mut IndexValues<'_>| {
         values.extend(pod.spec.as_ref().and_then(|spec| spec.node_name.as_deref()));
     })?;
-    for (name, app, node) in [("a", "cart", "n1"), ("b", "cart", "n2"), ("c", "mail", "n1")] {
+    for (name, app, node) in [
+        ("a", "cart", "n1"),
+        ("b", "cart", "n2"),
+        ("c", "mail", "n1"),
+    ] {
         store.add(pod(name, app, node))?;
     }
 
     // A snapshot costs nothing and stays what it is, objects and indexes alike.
     let before = store.snapshot();
     store.delete("shop/a");
-    println!("before: {} pods on n1, now {}", before.by_index("node", "n1")?.len(), store.by_index("node", "n1")?.len());
+    println!(
+        "before: {} pods on n1, now {}",
+        before.by_index("node", "n1")?.len(),
+        store.by_index("node", "n1")?.len()
+    );
 
     let selector: LabelSelector = "app in (cart,mail),!canary".parse()?;
-    for pod in Lister::new(store, "pods").namespaced("shop").list(&selector) {
+    for pod in Lister::new(store, "pods")
+        .namespaced("shop")
+        .list(&selector)
+    {
         println!("{}", pod.metadata.name.as_deref().unwrap_or_default());
     }
     Ok(())

@@ -27,10 +27,16 @@ async fn main() -> anyhow::Result<()> {
 
     factory.start()?;
     // If this fails, the error names the kinds that are late, and why.
-    factory.wait_for_cache_sync().deadline(Duration::from_secs(60)).await?;
+    factory
+        .wait_for_cache_sync()
+        .deadline(Duration::from_secs(60))
+        .await?;
     registration.synced().await?;
     for status in factory.status() {
-        println!("{}: {} objects, watching: {}", status.name, status.objects, status.watching);
+        println!(
+            "{}: {} objects, watching: {}",
+            status.name, status.objects, status.watching
+        );
     }
     factory.shutdown().await?;
     Ok(())
@@ -40,7 +46,14 @@ async fn main() -> anyhow::Result<()> {
 fn count_pods(pods: &Lister<Compact<Pod>>, event: &Event<Deployment>) -> Result<(), SelectorError> {
     let selector = event.object().spec.as_ref().map(|spec| &spec.selector);
     let labels = selector.and_then(|selector| selector.match_labels.as_ref());
-    let labels = labels.into_iter().flatten().map(|(key, value)| (key.as_str(), value.as_str()));
-    println!("{}: {} pods", event.key(), pods.list(&LabelSelector::from_labels(labels)?).len());
+    let labels = labels
+        .into_iter()
+        .flatten()
+        .map(|(key, value)| (key.as_str(), value.as_str()));
+    println!(
+        "{}: {} pods",
+        event.key(),
+        pods.list(&LabelSelector::from_labels(labels)?).len()
+    );
     Ok(())
 }

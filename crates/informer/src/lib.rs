@@ -79,9 +79,7 @@ pub use informer_reflector::http;
 
 #[cfg(feature = "http")]
 pub use informer_client::{Api, Client};
-pub use informer_reflector::{
-    ListMode, ListWatch, ListerWatcher, Reflector, ReflectorConfig,
-};
+pub use informer_reflector::{ListMode, ListWatch, ListerWatcher, Reflector, ReflectorConfig};
 pub use informer_shared::{
     Cause, Event, InformerFactory, QueuePolicy, Registration, SharedInformer,
 };
