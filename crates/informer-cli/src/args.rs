@@ -120,7 +120,7 @@ pub(crate) struct WatchArgs {
     pub(crate) output: Output,
 }
 
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub(crate) struct ConnectionArgs {
     /// The API server's URL; asked without credentials. Instead of a kubeconfig.
     #[arg(long, value_name = "URL", conflicts_with_all = ["kubeconfig", "context"])]
@@ -135,7 +135,7 @@ pub(crate) struct ConnectionArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct SelectionArgs {
-    /// Only this namespace. Without it: all namespaces.
+    /// Only this namespace. Without it: all namespaces. Kinds outside namespaces are followed whatever it says.
     #[arg(short, long, value_name = "NAMESPACE")]
     pub(crate) namespace: Option<String>,
     /// Only objects with these labels, as app=shop,tier!=test.

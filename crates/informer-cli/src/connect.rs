@@ -41,11 +41,16 @@ fn load(args: &ConnectionArgs) -> anyhow::Result<informer::client::Config> {
     loader.load().map_err(Usage::from_error)
 }
 
-/// Checks selectors before anything is sent.
+/// Checks namespace and selectors before anything is sent.
 ///
 /// # Errors
-/// A selector that no server would take.
+/// A namespace that cannot be, a selector that no server would take.
 pub(crate) fn check(selection: &SelectionArgs) -> anyhow::Result<()> {
+    if let Some(namespace) = selection.namespace.as_deref().filter(|n| !is_namespace(n)) {
+        return Err(Usage::error(format!(
+            "{namespace:?} can be no namespace; its name has lower-case letters, digits and dashes, at most 63"
+        )));
+    }
     if let Some(selector) = &selection.label_selector {
         selector.parse::<LabelSelector>().map_err(|error| {
             Usage::error(format!(
@@ -57,6 +62,12 @@ pub(crate) fn check(selection: &SelectionArgs) -> anyhow::Result<()> {
         check_fields(selector)?;
     }
     Ok(())
+}
+
+/// Whether a namespace can have this name; the empty one stands for all.
+fn is_namespace(name: &str) -> bool {
+    let plain = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-';
+    name.len() <= 63 && name.bytes().all(plain) && !name.starts_with('-') && !name.ends_with('-')
 }
 
 /// Checks the grammar of a field selector. Which fields there are only the server knows.
@@ -147,6 +158,17 @@ mod tests {
         assert!(check_fields("status.phase").is_err());
         assert!(check_fields("=x").is_err());
         assert!(check_fields("a=b,,").is_err());
+    }
+
+    #[test]
+    fn namespaces_are_checked_before_anything_is_sent() {
+        for name in ["", "shop", "kube-system", "1"] {
+            assert!(is_namespace(name), "{name:?}");
+        }
+        for name in ["a/b", "..", "Shop", "-a", "a-", "a b", "a\n", "a.b"] {
+            assert!(!is_namespace(name), "{name:?}");
+        }
+        assert!(!is_namespace(&"a".repeat(64)));
     }
 
     #[test]

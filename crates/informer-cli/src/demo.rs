@@ -6,6 +6,7 @@
 mod check;
 mod handlers;
 
+use std::io;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -21,7 +22,7 @@ use k8s_openapi::api::core::v1::Pod;
 use tokio::time::{MissedTickBehavior, interval_at};
 
 use crate::args::{DemoArgs, Output};
-use crate::output::{Line, Printer, json};
+use crate::output::{self, Line, Printer, json};
 use crate::signals;
 use handlers::Seen;
 
@@ -50,7 +51,7 @@ pub(crate) async fn run(args: &DemoArgs) -> anyhow::Result<ExitCode> {
         .context("cannot fill the API server")?;
     let client = Client::anonymous(&server.url())?;
     let mut demo = Demo::start(args, client.clone()).await?;
-    demo.say(&format!("serving {} pods at {}", args.pods, server.url()));
+    demo.say(&format!("serving {} pods at {}", args.pods, server.url()))?;
     let running = workload.start(&server, f64::from(args.rate));
 
     demo.follow(end).await?;
@@ -130,7 +131,7 @@ impl Demo {
                     let received = self.informer.store().len();
                     self.printer.draw(received, Some(self.pods), &extra);
                 }
-                _ = summaries.tick(), if self.is_plain() => println!("{}", self.summary().join("; ")),
+                _ = summaries.tick(), if self.is_plain() => self.say(&self.summary().join("; "))?,
             }
         }
     }
@@ -160,12 +161,12 @@ impl Demo {
     }
 
     /// Tells people something that is no event.
-    fn say(&self, text: &str) {
+    fn say(&self, text: &str) -> io::Result<()> {
         if self.output == Output::Text {
-            println!("{text}");
-        } else {
-            eprintln!("{text}");
+            return output::say(text);
         }
+        eprintln!("{text}");
+        Ok(())
     }
 
     /// The state of the cache, its index and the handlers, a line each.
@@ -261,9 +262,9 @@ impl Demo {
             resource_version,
             keys,
         })?;
-        self.printer.finish();
+        self.printer.finish()?;
         for line in self.summary().iter().chain(&verdict.lines()) {
-            self.say(line);
+            self.say(line)?;
         }
         self.informer.stop().await?;
         Ok(())

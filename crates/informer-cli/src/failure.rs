@@ -29,8 +29,12 @@ impl std::error::Error for Usage {}
 
 /// An error and its causes in one line, without control characters that a server may have sent.
 pub(crate) fn one_line(error: &anyhow::Error) -> String {
-    format!("{error:#}")
-        .chars()
+    printable(&format!("{error:#}"))
+}
+
+/// The text without control characters, which could change what a terminal shows.
+pub(crate) fn printable(text: &str) -> String {
+    text.chars()
         .map(|c| if c.is_control() { ' ' } else { c })
         .collect()
 }

@@ -9,13 +9,13 @@ mod output;
 mod run;
 mod serve;
 mod signals;
+mod trouble;
 mod watch;
 
 use std::process::ExitCode;
 
 use clap::Parser;
 use tracing_subscriber::EnvFilter;
-use tracing_subscriber::filter::LevelFilter;
 
 use args::{Cli, Command};
 
@@ -43,14 +43,14 @@ fn main() -> ExitCode {
 
 /// Logs go to stderr: by default only what people must know, and never in colours that a file would keep.
 fn log_to_stderr(verbose: u8) {
-    let level = match verbose {
-        0 => LevelFilter::OFF,
-        1 => LevelFilter::INFO,
-        _ => LevelFilter::DEBUG,
+    // What the reflector has to say, the output tells. Of the connection only the log does: that credentials are held
+    // back, that a server is not checked, that a token cannot be renewed.
+    let levels = match verbose {
+        0 => "off,informer_client=warn",
+        1 => "info",
+        _ => "debug",
     };
-    let filter = EnvFilter::builder()
-        .with_default_directive(level.into())
-        .from_env_lossy();
+    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(levels));
     tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(std::io::stderr)

@@ -1,13 +1,13 @@
 //! One informer at work for a command: its events, failures and state become lines of output.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use futures_util::StreamExt;
-use informer::reflector::{ListWatchError, Report};
+use informer::reflector::Report;
 use informer::shared::{EventStream, OnStop};
 use informer::{Event, ListerWatcher, Object, QueuePolicy, ReflectorConfig, SharedInformer};
 use tokio::sync::mpsc;
@@ -15,6 +15,7 @@ use tokio::time::MissedTickBehavior;
 
 use crate::failure::Usage;
 use crate::output::{Line, Printer, json};
+use crate::trouble::{Trouble, Troubles};
 
 /// How often a live table is drawn.
 const FRAME: Duration = Duration::from_millis(200);
@@ -39,13 +40,6 @@ pub(crate) enum Ended {
     Synced,
 }
 
-/// What the reflector says, on its way to the output.
-enum Trouble {
-    Reason(String),
-    /// The caller must change something.
-    Hopeless(String),
-}
-
 /// An informer and what prints its events.
 pub(crate) struct Run<K: Object> {
     informer: SharedInformer<K>,
@@ -65,9 +59,7 @@ impl<K: Object> Run<K> {
         let (send, troubles) = mpsc::unbounded_channel();
         let received = Arc::new(AtomicUsize::new(0));
         let count = Arc::clone(&received);
-        let mut reported = HashSet::new();
-        let filter =
-            parking_lot::Mutex::new(move |report: &Report<'_>| trouble(&mut reported, report));
+        let filter = parking_lot::Mutex::new(Troubles::default());
         let informer = SharedInformer::builder(lister_watcher)
             .name(plan.name)
             .reflector_config(plan.reflector)
@@ -79,7 +71,7 @@ impl<K: Object> Run<K> {
                 Ok::<(), std::convert::Infallible>(())
             })
             .watch_error_handler(move |report: &Report<'_>| {
-                let trouble = (filter.lock())(report);
+                let trouble = filter.lock().tell(Instant::now(), report);
                 if let Some(trouble) = trouble {
                     // The receiver is gone only when the command ends.
                     let _ = send.send(trouble);
@@ -118,7 +110,10 @@ impl<K: Object> Run<K> {
         loop {
             tokio::select! {
                 () = &mut end => return Ok(Ended::Told),
-                Some(event) = self.events.next() => print_event(printer, &event)?,
+                event = self.events.next() => match event {
+                    Some(event) => print_event(printer, &event)?,
+                    None => return Err(self.why_ended().await),
+                },
                 outcome = &mut synced, if !is_synced => {
                     outcome.context("the informer ended")?;
                     is_synced = true;
@@ -142,13 +137,19 @@ impl<K: Object> Run<K> {
     /// Stops the informer, prints what had arrived and the last state.
     pub(crate) async fn finish(mut self, printer: &mut Printer) -> anyhow::Result<()> {
         let informer = self.informer.clone();
-        let mut stop = std::pin::pin!(informer.stop());
+        // In a task of its own: however many events wait to be printed, it begins now.
+        let mut stop = tokio::spawn(async move { informer.stop().await });
+        let mut late = std::pin::pin!(tokio::time::sleep(DRAIN));
         let mut stopped = false;
-        while !stopped {
+        loop {
             tokio::select! {
                 biased;
-                Some(event) = self.events.next() => print_event(printer, &event)?,
-                _ = &mut stop => stopped = true,
+                () = &mut late => break,
+                event = self.events.next() => match event {
+                    Some(event) => print_event(printer, &event)?,
+                    None => break,
+                },
+                _ = &mut stop, if !stopped => stopped = true,
             }
         }
         let snapshot = self.informer.store().snapshot();
@@ -162,8 +163,16 @@ impl<K: Object> Run<K> {
             resource_version,
             keys,
         })?;
-        printer.finish();
+        printer.finish()?;
         Ok(())
+    }
+
+    /// Why the informer ended by itself.
+    async fn why_ended(&self) -> anyhow::Error {
+        match self.informer.stopped().await {
+            Err(error) => anyhow::Error::new(error).context("the informer ended"),
+            Ok(()) => anyhow::anyhow!("the informer ended"),
+        }
     }
 
     /// What stands in the way of being synced.
@@ -239,33 +248,4 @@ pub(crate) fn print_event<K: Object>(
         _ => return Ok(()),
     };
     printer.print(&line).context("cannot write the output")
-}
-
-/// What to print of a report: each reason once, until requests have gone well again.
-fn trouble(reported: &mut HashSet<String>, report: &Report<'_>) -> Option<Trouble> {
-    if let Report::Failed {
-        error, attempts, ..
-    } = report
-    {
-        if let Some(reason) = hopeless(error) {
-            return Some(Trouble::Hopeless(reason));
-        }
-        if *attempts <= 1 {
-            reported.clear();
-        }
-        let reason = error.chain().to_string();
-        return reported
-            .insert(reason)
-            .then(|| Trouble::Reason(report.to_string()));
-    }
-    Some(Trouble::Reason(report.to_string()))
-}
-
-/// Why the request itself is wrong, so that no later try can go well: HTTP 400, as for an unknown field of a selector.
-fn hopeless(error: &ListWatchError) -> Option<String> {
-    let status = error.status().filter(|status| status.code == 400)?;
-    Some(format!(
-        "the API server refuses the request; check selectors and options: {}",
-        status.message
-    ))
 }

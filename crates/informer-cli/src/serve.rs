@@ -6,7 +6,7 @@ use anyhow::Context;
 use informer_testkit::{ApiServer, Workload};
 
 use crate::args::ServeArgs;
-use crate::signals;
+use crate::{output, signals};
 
 /// Runs the server. Prints its address once it answers.
 pub(crate) async fn run(args: &ServeArgs) -> anyhow::Result<ExitCode> {
@@ -27,7 +27,7 @@ pub(crate) async fn run(args: &ServeArgs) -> anyhow::Result<ExitCode> {
     }
     let mut workload = Workload::new().pods(args.pods as usize).seed(args.seed);
     workload.fill(&server).context("cannot fill the server")?;
-    println!("serving {}", server.url());
+    output::say(&format!("serving {}", server.url()))?;
     eprintln!(
         "try: informer watch pods --server {0}, or kubectl --server {0} get pods -A",
         server.url()

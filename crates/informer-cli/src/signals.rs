@@ -4,6 +4,9 @@ use std::time::Duration;
 
 use anyhow::Context;
 
+/// How long the last lines may take when the command was told to end.
+const GRACE: Duration = Duration::from_secs(5);
+
 /// Waits until the command shall end. Signals are caught from the call on, not from the first poll.
 ///
 /// # Errors
@@ -22,6 +25,21 @@ pub(crate) fn end(run_for: Option<Duration>) -> anyhow::Result<impl Future<Outpu
             () = signalled => {}
         }
     })
+}
+
+/// Ends the program some time after it was told to, whatever holds it up: a reader of the output that does not read
+/// would hold it for ever.
+///
+/// # Errors
+/// When signals cannot be caught.
+pub(crate) fn end_at_last(run_for: Option<Duration>) -> anyhow::Result<()> {
+    let end = end(run_for)?;
+    tokio::spawn(async move {
+        end.await;
+        tokio::time::sleep(GRACE).await;
+        std::process::exit(1);
+    });
+    Ok(())
 }
 
 #[cfg(unix)]

@@ -16,9 +16,16 @@ use crate::{connect, signals};
 
 /// Follows what the arguments name. Exit code 0 when told to end, or with `--once` when synced.
 pub(crate) async fn run(args: &WatchArgs) -> anyhow::Result<ExitCode> {
-    connect::check(&args.selection)?;
-    let client = connect::client(&args.connection)?;
+    // First of all, so that no moment is too early to be told to end.
     let mut end = Box::pin(signals::end(args.run_for)?);
+    signals::end_at_last(args.run_for)?;
+    connect::check(&args.selection)?;
+    let connection = args.connection.clone();
+    let client = tokio::select! {
+        // It reads files, which may take its time.
+        client = tokio::task::spawn_blocking(move || connect::client(&connection)) => client??,
+        () = &mut end => return never_started(&mut Printer::new(args.output, &args.resource)),
+    };
     let mut printer = Printer::new(args.output, &args.resource);
     let found = {
         let mut told = |message: &str| Ok(printer.print(&Line::Error { message })?);
@@ -89,7 +96,7 @@ impl<E: Future<Output = ()>> Follow<'_, E> {
         }
         let mut run = Run::start(source, plan)?;
         if run.print(&mut self.printer, self.end).await? == Ended::Synced {
-            self.printer.finish();
+            self.printer.finish()?;
             return Ok(ExitCode::SUCCESS);
         }
         run.finish(&mut self.printer).await?;

@@ -207,7 +207,7 @@ mod tests {
             let bytes = serde_json::to_vec(pod).unwrap();
             let options = DecodeOptions::default();
             let pod: CachedPod = decode_object(WireFormat::Json, &bytes, &options).unwrap();
-            store.add(Arc::new(pod));
+            store.add(Arc::new(pod)).unwrap();
         }
         store
     }

@@ -6,6 +6,7 @@ use std::time::Instant;
 use comfy_table::{Table, presets};
 
 use super::json::Line;
+use crate::failure::printable;
 
 /// How many of the latest changes are shown.
 const SHOWN: usize = 12;
@@ -103,14 +104,14 @@ impl Board {
             Line::Synced { .. } => self.synced = true,
             Line::Error { message } => {
                 self.errors += 1;
-                self.last_error = Some((*message).to_owned());
+                self.last_error = Some(printable(message));
             }
             Line::Final { .. } => {}
         }
     }
 
     fn change(&mut self, event: &'static str, key: &str, version: &str, note: &'static str) {
-        let (key, resource_version) = (key.to_owned(), version.to_owned());
+        let (key, resource_version) = (printable(key), printable(version));
         self.push(Row {
             event,
             key,

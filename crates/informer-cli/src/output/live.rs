@@ -51,10 +51,9 @@ impl Screen {
         self.bar.println(text);
     }
 
-    /// Leaves this text on the screen for good.
-    pub(crate) fn leave(&mut self, text: &str) {
+    /// Takes away what was drawn.
+    pub(crate) fn leave(&mut self) {
         self.bar.finish_and_clear();
-        println!("{text}");
     }
 
     fn take_shape(&mut self, shape: Shape, template: &str) {

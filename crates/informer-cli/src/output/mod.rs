@@ -11,6 +11,7 @@ pub(crate) use json::Line;
 use live::Screen;
 
 use crate::args::Output;
+use crate::failure::printable;
 
 /// Where a command's lines go, in the form that was asked for.
 #[derive(Debug)]
@@ -53,15 +54,11 @@ impl Printer {
     pub(crate) fn print(&mut self, line: &Line<'_>) -> io::Result<()> {
         match self {
             Self::Json => json::write(line),
-            Self::Plain => {
-                let mut stdout = io::stdout().lock();
-                writeln!(stdout, "{}", plain(line))?;
-                stdout.flush()
-            }
+            Self::Plain => say(&printable(&plain(line))),
             Self::Live(live) => {
                 live.board.take(line);
                 if let Line::Error { message } = line {
-                    live.screen.note(&format!("error: {message}"));
+                    live.screen.note(&printable(&format!("error: {message}")));
                 }
                 Ok(())
             }
@@ -80,11 +77,28 @@ impl Printer {
     }
 
     /// Leaves the last state on the screen.
-    pub(crate) fn finish(&mut self) {
-        if let Self::Live(live) = self {
-            live.screen.leave(&live.board.render(&[]));
+    ///
+    /// # Errors
+    /// When the reader of standard output has gone.
+    pub(crate) fn finish(&mut self) -> io::Result<()> {
+        match self {
+            Self::Live(live) => {
+                live.screen.leave();
+                say(&live.board.render(&[]))
+            }
+            Self::Json | Self::Plain => Ok(()),
         }
     }
+}
+
+/// Prints a text that is no event. Unlike `println!` it does not panic when the reader has gone.
+///
+/// # Errors
+/// When the reader of standard output has gone.
+pub(crate) fn say(text: &str) -> io::Result<()> {
+    let mut stdout = io::stdout().lock();
+    writeln!(stdout, "{text}")?;
+    stdout.flush()
 }
 
 /// A line as people read it.

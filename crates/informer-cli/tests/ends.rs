@@ -1,0 +1,197 @@
+//! How the command ends: told to, by mistake, or with a reader of its output that is gone or stuck.
+#![cfg(unix)]
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::io::Read;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use informer_testkit::{ApiServer, Workload};
+
+/// How long anything here may take; far more than it does.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+fn informer(args: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_informer"));
+    command
+        .args(args)
+        .env_remove("KUBECONFIG")
+        .env_remove("RUST_LOG")
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    command
+}
+
+fn terminate(child: &Child) {
+    let pid = child.id().to_string();
+    let sent = Command::new("kill").args(["-TERM", &pid]).status();
+    assert!(sent.unwrap().success());
+}
+
+fn exit_of(child: &mut Child) -> ExitStatus {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        if let Some(status) = child.try_wait().unwrap() {
+            return status;
+        }
+        if Instant::now() > deadline {
+            child.kill().unwrap();
+            panic!("the command does not end");
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+fn text_of(pipe: Option<impl Read>) -> String {
+    let mut text = String::new();
+    pipe.unwrap().read_to_string(&mut text).unwrap();
+    text
+}
+
+async fn server(pods: usize) -> ApiServer {
+    let server = ApiServer::builder().start().await.unwrap();
+    Workload::new().pods(pods).fill(&server).unwrap();
+    server
+}
+
+#[test]
+fn what_only_the_caller_can_mend_is_one_line_and_exit_2() {
+    let here = ["--server", "http://127.0.0.1:1"];
+    for wrong in [
+        &["watch", "pods", "-n", "a/b"][..],
+        &["watch", "pods", "-n", "Shop"],
+        &["watch", "pods", "-l", "=="],
+        &["watch", "pods", "--field-selector", "status.phase"],
+        &["watch", "a/b/c/d"],
+        &["watch", "demo.example/v1/widgets", "--as", "typed"],
+    ] {
+        let mut child = informer(&[wrong, &here[..]].concat()).spawn().unwrap();
+        assert_eq!(exit_of(&mut child).code(), Some(2), "{wrong:?}");
+        let said = text_of(child.stderr.take());
+        assert_eq!(said.lines().count(), 1, "{wrong:?}: {said}");
+        assert_eq!(text_of(child.stdout.take()), "", "{wrong:?}");
+    }
+}
+
+/// A kubeconfig that never comes, as from a pipe, holds nobody up.
+#[test]
+fn a_kubeconfig_that_never_comes_does_not_hold_the_end_up() {
+    let directory = tempfile::tempdir().unwrap();
+    let pipe = directory.path().join("kubeconfig");
+    assert!(
+        Command::new("mkfifo")
+            .arg(&pipe)
+            .status()
+            .unwrap()
+            .success()
+    );
+    let path = pipe.to_str().unwrap();
+    let args = [
+        "watch",
+        "pods",
+        "-o",
+        "json",
+        "--for",
+        "300ms",
+        "--kubeconfig",
+        path,
+    ];
+    let mut child = informer(&args).spawn().unwrap();
+    assert_eq!(exit_of(&mut child).code(), Some(0));
+    let last = r#"{"event":"final","count":0,"resourceVersion":"","keys":{}}"#;
+    assert_eq!(text_of(child.stdout.take()).trim_end(), last);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_reader_that_does_not_read_cannot_hold_the_end_up() {
+    let server = server(3_000).await;
+    let args = ["watch", "pods", "-o", "json", "--server", &server.url()];
+    let mut child = informer(&args).spawn().unwrap();
+    // The first bytes are there, and many more than a pipe holds are to come.
+    child
+        .stdout
+        .as_mut()
+        .unwrap()
+        .read_exact(&mut [0; 16])
+        .unwrap();
+    std::thread::sleep(Duration::from_millis(500));
+    terminate(&child);
+    exit_of(&mut child);
+}
+
+/// However many events wait to be printed, and go on coming, the last line comes.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_last_line_comes_in_the_midst_of_changes() {
+    let server = server(2_000).await;
+    let running = Workload::new().pods(2_000).start(&server, 5_000.0);
+    let args = [
+        "watch",
+        "pods",
+        "-o",
+        "json",
+        "--for",
+        "1s",
+        "--server",
+        &server.url(),
+    ];
+    let child = informer(&args).spawn().unwrap();
+    let output = tokio::task::spawn_blocking(move || child.wait_with_output().unwrap());
+    let output = tokio::time::timeout(PATIENCE, output)
+        .await
+        .unwrap()
+        .unwrap();
+    running.stop().await;
+    assert_eq!(output.status.code(), Some(0));
+    let text = String::from_utf8(output.stdout).unwrap();
+    let last: serde_json::Value = serde_json::from_str(text.lines().last().unwrap()).unwrap();
+    assert_eq!(last["event"], "final");
+    assert_eq!(last["count"], last["keys"].as_object().unwrap().len());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_reader_that_has_gone_is_no_panic() {
+    let server = server(500).await;
+    let watch = ["watch", "pods", "--server", &server.url()];
+    let demo = ["demo", "--pods", "10", "--for", "2s"];
+    let serve = ["serve", "--port", "0", "--for", "1s"];
+    for args in [&watch[..], &demo, &serve] {
+        let mut child = informer(args).spawn().unwrap();
+        drop(child.stdout.take());
+        exit_of(&mut child);
+        let said = text_of(child.stderr.take());
+        assert!(!said.contains("panicked"), "{args:?}: {said}");
+    }
+}
+
+/// Names and messages come from a server, which must not be able to write to a terminal.
+#[tokio::test(flavor = "multi_thread")]
+async fn plain_lines_hold_no_control_characters() {
+    let reply = "HTTP/1.1 403 Forbidden\r\nContent-Type: application/json\r\nConnection: close\r\n\r\n\
+        {\"kind\":\"Status\",\"code\":403,\"reason\":\"Forbidden\",\"message\":\"a\\u001b[31mb\\nc\"}";
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let answers = tokio::spawn(async move {
+        use tokio::io::{AsyncReadExt, AsyncWriteExt};
+        loop {
+            let (mut socket, _) = listener.accept().await.unwrap();
+            let _ = socket.read(&mut [0; 4096]).await;
+            let _ = socket.write_all(reply.as_bytes()).await;
+        }
+    });
+    let args = ["watch", "pods", "--for", "1s", "--server", &url];
+    let child = informer(&args).spawn().unwrap();
+    let output = tokio::task::spawn_blocking(move || child.wait_with_output().unwrap());
+    let output = tokio::time::timeout(PATIENCE, output)
+        .await
+        .unwrap()
+        .unwrap();
+    answers.abort();
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.contains("a [31mb c"), "{text:?}");
+    assert_eq!(
+        text.matches("error").count(),
+        1,
+        "one reason, told once: {text:?}"
+    );
+}
