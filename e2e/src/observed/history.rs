@@ -191,3 +191,101 @@ fn identity<K: Object>(object: &K) -> (String, String) {
     let version = object.resource_version().map(|version| version.to_string());
     (uid.unwrap_or_default(), version.unwrap_or_default())
 }
+
+#[cfg(test)]
+mod tests {
+    use k8s_openapi::api::core::v1::Pod;
+    use serde_json::json;
+
+    use super::*;
+
+    fn pod(uid: &str, version: &str) -> Arc<Pod> {
+        let metadata =
+            json!({ "name": "a", "namespace": "ns", "uid": uid, "resourceVersion": version });
+        let pod = serde_json::from_value(json!({ "metadata": metadata }));
+        Arc::new(pod.expect("a pod"))
+    }
+
+    fn added(object: &Arc<Pod>) -> Event<Pod> {
+        let object = Arc::clone(object);
+        Event::Added {
+            object,
+            initial: false,
+        }
+    }
+
+    fn updated(old: &Arc<Pod>, new: &Arc<Pod>) -> Event<Pod> {
+        let (old, new) = (Arc::clone(old), Arc::clone(new));
+        Event::Updated {
+            old,
+            new,
+            cause: Cause::Watch,
+        }
+    }
+
+    fn deleted(object: &Arc<Pod>) -> Event<Pod> {
+        let object = Arc::clone(object);
+        Event::Deleted {
+            object,
+            final_state_unknown: false,
+        }
+    }
+
+    /// What is said of these events if the cache holds this in the end.
+    fn judged(cached: Option<&Arc<Pod>>, events: impl IntoIterator<Item = Event<Pod>>) -> String {
+        let store = Store::new();
+        if let Some(object) = cached {
+            store.add(Arc::clone(object)).expect("it has a name");
+        }
+        let mut history = History::new(store);
+        events.into_iter().for_each(|event| history.take(event));
+        history.differences().join("; ")
+    }
+
+    #[test]
+    fn a_legal_history_that_adds_up_to_the_cache_has_no_differences() {
+        let (a, b, c) = (pod("u", "1"), pod("u", "2"), pod("v", "4"));
+        assert_eq!(judged(Some(&b), [added(&a), updated(&a, &b)]), "");
+        assert_eq!(judged(None, [added(&a), updated(&a, &b), deleted(&b)]), "");
+        assert_eq!(judged(Some(&c), [added(&a), deleted(&a), added(&c)]), "");
+    }
+
+    #[test]
+    fn each_breach_is_told() {
+        let (a, b, other) = (pod("u", "1"), pod("u", "2"), pod("v", "4"));
+        let cases = [
+            (Some(&a), vec![added(&a), added(&a)], "added twice"),
+            (Some(&b), vec![updated(&a, &b)], "updated and is not there"),
+            (
+                Some(&b),
+                vec![added(&pod("u", "1")), updated(&a, &b)],
+                "did not have",
+            ),
+            (
+                Some(&other),
+                vec![added(&a), updated(&a, &other)],
+                "another object of the same name",
+            ),
+            (
+                Some(&b),
+                vec![added(&b), updated(&b, &a), updated(&a, &b)],
+                "not newer",
+            ),
+            (None, vec![deleted(&a)], "deleted and is not there"),
+            (
+                None,
+                vec![added(&a), deleted(&other)],
+                "deleted as another object",
+            ),
+            (Some(&a), vec![added(&a), deleted(&a)], "cached still"),
+            (Some(&a), vec![added(&b)], "older in the cache"),
+            (Some(&b), vec![added(&a)], "was told of as"),
+            (Some(&a), vec![], "was not told of"),
+            (None, vec![added(&a)], "is not cached"),
+        ];
+        for (cached, events, told) in cases {
+            let judged = judged(cached, events);
+            assert!(judged.contains(told), "{judged:?} does not say {told:?}");
+        }
+    }
+}

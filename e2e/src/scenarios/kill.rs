@@ -52,14 +52,14 @@ async fn cut(
     mut writers: Writers,
 ) -> anyhow::Result<Writers> {
     for _ in 0..CUTS {
-        let before: Vec<usize> = observed.iter().map(|one| one.requests().watches).collect();
+        let before: Vec<usize> = observed.iter().map(|one| opened(&**one)).collect();
         let progress = Arc::new(AtomicUsize::new(0));
         let changes = tokio::spawn(writers.write(WRITES_PER_CUT, Arc::clone(&progress)));
         until(&progress, WRITES_PER_CUT / 2, &changes).await;
         network.cut();
         (writers, _) = changes.await.context("the writers panicked")??;
         for (one, before) in observed.iter().zip(before) {
-            resumed(&**one, before).await?;
+            watches_again(&**one, before).await?;
         }
     }
     for one in observed {
@@ -75,9 +75,9 @@ async fn cut(
 }
 
 /// Waits until an informer watches again, by a watch after so many.
-async fn resumed(one: &dyn Observed, watches: usize) -> anyhow::Result<()> {
+async fn watches_again(one: &dyn Observed, before: usize) -> anyhow::Result<()> {
     let again = async {
-        while one.requests().watches <= watches || !one.status().watching {
+        while opened(one) <= before || !one.status().watching {
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
     };
@@ -89,6 +89,11 @@ async fn resumed(one: &dyn Observed, watches: usize) -> anyhow::Result<()> {
         one.status().reflector
     );
     Ok(())
+}
+
+/// How many watches of either sort were asked for.
+fn opened(one: &dyn Observed) -> usize {
+    one.requests().watches + one.requests().streams
 }
 
 /// Kills the server when nothing was written after what informers of pods have seen. Then the restarted server still has
