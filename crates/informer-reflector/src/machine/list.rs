@@ -152,6 +152,10 @@ impl Machine {
         let asked_version = listing.requested.is_some();
         let full = listing.full;
         match failure.kind {
+            FailureKind::Expired if listing.page > 1 && full => {
+                // It gives pages unasked and cannot keep them: nothing but time helps.
+                self.fail(now, failure.retry_after, Then::Sync);
+            }
             FailureKind::Expired if listing.page > 1 => {
                 self.leave();
                 self.attempts = self.attempts.saturating_add(1);

@@ -47,9 +47,10 @@ impl Silence {
         std::mem::replace(&mut self.suspicious, true)
     }
 
-    /// A watch that lived for this long ended without having said anything. True if that was one too many.
+    /// A watch that lived for this long ended without having said anything. True if that was one too many. It counts
+    /// without bookmarks too: they may just not have come before the server went back in time.
     pub(super) fn ended_silent(&mut self, lived: Duration) -> bool {
-        self.bookmarks && lived >= self.floor && self.fell_silent()
+        lived >= self.floor && self.fell_silent()
     }
 
     /// The server is in order and just has nothing to say: give it more time from now on.

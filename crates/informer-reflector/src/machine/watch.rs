@@ -247,8 +247,8 @@ impl Machine {
         self.fail(now, None, then);
     }
 
-    /// A watch ended after a good life: opens the next one at once. One that should have had bookmarks and was
-    /// silent all its life may be from the future, as in [`watch_silent`](Self::watch_silent).
+    /// A watch ended after a good life: opens the next one at once. One that was silent all its life may be from the
+    /// future, as in [`watch_silent`](Self::watch_silent).
     fn rewatch(&mut self, now: Instant) {
         self.leave();
         let silent_for = match &self.state {

@@ -195,6 +195,26 @@ fn an_expired_page_leads_to_one_list_without_pages() {
     assert_eq!(asked(&rig.watch()), Some(10));
 }
 
+/// INV-REFL-5; peers 10
+#[test]
+fn pages_that_expire_although_none_were_asked_for_end_in_a_wait() {
+    let mut rig = Rig::lists();
+    rig.list();
+    for _ in 0..3 {
+        rig.page_ends(&page(10, "two"));
+        rig.list();
+        rig.fails(FailureKind::Expired);
+        let (options, after) = rig.timed_list();
+        assert_eq!((options.limit, after), (None, Duration::ZERO));
+        rig.page_ends(&page(10, "two"));
+        rig.list();
+        rig.fails(FailureKind::Expired);
+        let (options, after) = rig.timed_list();
+        assert_eq!(options.limit, Some(500));
+        assert!(after >= SECOND / 2, "too soon: {after:?}");
+    }
+}
+
 #[test]
 fn pages_that_lead_nowhere_end_in_a_wait() {
     let mut rig = Rig::lists();

@@ -108,6 +108,27 @@ fn two_watches_that_say_nothing_all_their_life_make_the_machine_look_for_a_rewin
     assert!(rig.finished()[1].rewind);
 }
 
+/// The server went back before the first bookmark came, so no silence raises an alarm.
+#[test]
+fn two_silent_lives_are_looked_into_even_if_no_bookmark_ever_came() {
+    let mut rig = Rig::watching(1000);
+    for _ in 0..2 {
+        rig.pass(5 * MINUTE);
+        rig.machine.handle_timeout(rig.now);
+        assert_eq!(rig.machine.phase(), Phase::Watching);
+        rig.ends();
+        if rig.machine.phase() == Phase::OpeningWatch {
+            rig.watch_opens();
+        }
+    }
+    assert_eq!(rig.list().limit, Some(1));
+    rig.list_ends(900);
+    assert_eq!(rig.list().resource_version, None);
+    rig.list_ends(900);
+    assert_eq!(asked(&rig.watch()), Some(900));
+    assert!(rig.finished()[1].rewind);
+}
+
 #[test]
 fn a_probe_that_fails_is_followed_by_the_watch() {
     for silent in [false, true] {
