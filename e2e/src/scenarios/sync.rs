@@ -112,7 +112,7 @@ async fn check_requests(observed: &dyn Observed, objects: usize) -> anyhow::Resu
     }
     // Behind a last page that is full, a server that selects may have to look whether there is more.
     let mut one_more = expected;
-    one_more.pages += usize::from(selects && objects % page_size == 0);
+    one_more.pages += usize::from(selects && objects.is_multiple_of(page_size));
     // A list is complete a moment before its watch is asked for.
     let watching = async {
         while ![expected, one_more].contains(&observed.requests()) {
