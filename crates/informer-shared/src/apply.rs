@@ -49,6 +49,8 @@ pub(crate) struct Applier<'a, K, C> {
     recreated: RecreatedAs,
     /// The deltas belong to the first list.
     initial: bool,
+    /// The server went back in time.
+    rewind: bool,
     pub(crate) notifications: Vec<Notification<K>>,
     pub(crate) counts: Counts,
 }
@@ -60,9 +62,16 @@ impl<'a, K: Object, C: Cache<K>> Applier<'a, K, C> {
             cache,
             recreated,
             initial,
+            rewind: false,
             notifications,
             counts,
         }
+    }
+
+    /// Says whether the server went back in time. If so it may have given the version of a cached copy to another.
+    pub(crate) const fn rewind(mut self, rewind: bool) -> Self {
+        self.rewind = rewind;
+        self
     }
 
     /// Applies the deltas of one key, oldest first.
@@ -103,7 +112,7 @@ impl<'a, K: Object, C: Cache<K>> Applier<'a, K, C> {
                 },
             );
         };
-        if is_same_copy(&old, &new) {
+        if Arc::ptr_eq(&old, &new) || (!self.rewind && is_same_copy(&*old, &*new)) {
             return match cause {
                 Cause::Relist => self.remind(key, cause),
                 Cause::Watch | Cause::Resync => self.counts.without_effect += 1,
@@ -185,8 +194,8 @@ fn is_recreation<K>(delta: &Delta<K>, next: Option<&Delta<K>>) -> bool {
     ends && begins
 }
 
-fn is_same_copy<K: Object>(old: &Arc<K>, new: &Arc<K>) -> bool {
-    Arc::ptr_eq(old, new) || Known::of(&**old).is_same_copy(&Known::of(&**new))
+fn is_same_copy<K: Object>(old: &K, new: &K) -> bool {
+    Known::of(old).is_same_copy(&Known::of(new))
 }
 
 /// False only if both have a UID and they differ.

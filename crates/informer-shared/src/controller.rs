@@ -112,7 +112,9 @@ impl<K: Object> Controller<K> {
 
     fn write(&self, batch: &Batch<K>) -> (Vec<Notification<K>>, Counts) {
         let mut cache = Write(self.shared.store.begin_batch());
-        let mut applier = Applier::new(&mut cache, self.shared.recreated, batch.is_initial());
+        let rewind = batch.replace().is_some_and(|end| end.rewind);
+        let mut applier =
+            Applier::new(&mut cache, self.shared.recreated, batch.is_initial()).rewind(rewind);
         for deltas in batch.iter() {
             applier.apply_all(deltas.key(), deltas.deltas());
         }
@@ -137,7 +139,7 @@ impl<K: Object> Controller<K> {
         shared.stop.cancel();
         self.take_in_handlers();
         shared.registry.close();
-        self.reflector.join(on_stop.grace()).await;
+        self.reflector.join().await;
         if on_stop.drains() {
             while let Some(batch) = shared.fifo.try_pop_batch(BATCH) {
                 self.process(batch);

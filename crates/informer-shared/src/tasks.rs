@@ -5,13 +5,18 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use futures_util::future::{BoxFuture, join_all};
+use tokio::sync::watch;
 use tokio::task::{JoinError, JoinSet};
 use tokio::time::timeout;
 
 use crate::error::RunError;
-use crate::handler::{HandlerEnd, HandlerFailure, Listener, Runner, RunsAs};
-use crate::informer::OnStop;
+use crate::handler::{HandlerEnd, HandlerFailure, Listener, Runner};
+use crate::informer::{GRACE, OnStop};
 use crate::processor::Start;
+use crate::queue::Phase;
+
+/// How long a task has to be dropped. One that blocks its thread is left to itself.
+const DROP_GRACE: Duration = Duration::from_millis(100);
 
 /// The task that lists and watches. Dropping it ends the task at its next await point.
 pub(crate) struct ReflectorTask(JoinSet<()>);
@@ -37,19 +42,52 @@ impl ReflectorTask {
         }
     }
 
-    /// Waits for the task to end, for this long, then ends it.
-    pub(crate) async fn join(&mut self, grace: Duration) {
-        if timeout(grace, self.0.join_next()).await.is_err() {
+    /// Waits for the task to end, for a while, then ends it.
+    pub(crate) async fn join(&mut self) {
+        if timeout(GRACE, self.0.join_next()).await.is_err() {
             tracing::warn!("the reflector did not stop in time and is dropped");
         }
-        self.0.shutdown().await;
+        abort(&mut self.0).await;
+    }
+}
+
+async fn abort(tasks: &mut JoinSet<()>) {
+    if timeout(DROP_GRACE, tasks.shutdown()).await.is_err() {
+        tracing::warn!("a task blocks its thread and is left alone");
     }
 }
 
 /// What runs handlers. Dropping it ends the tasks at their next await point.
 pub(crate) struct HandlerTasks {
     tasks: JoinSet<()>,
-    threads: Vec<JoinHandle<()>>,
+    threads: Vec<HandlerThread>,
+}
+
+struct HandlerThread {
+    handle: JoinHandle<()>,
+    phase: watch::Receiver<Phase>,
+}
+
+impl HandlerThread {
+    /// Waits until all that the thread has left to do is to return.
+    async fn ended(&mut self) {
+        // An error means that the queue is gone, and with it the handler.
+        let _ = self.phase.wait_for(|phase| phase.ended).await;
+    }
+
+    fn is_ended(&self) -> bool {
+        self.phase.borrow().ended || self.handle.is_finished()
+    }
+
+    fn join(self) {
+        if let Err(panic) = self.handle.join() {
+            let failure = HandlerFailure::from_panic(&*panic);
+            tracing::error!(
+                error = &failure as &dyn std::error::Error,
+                "a handler's thread panicked"
+            );
+        }
+    }
 }
 
 impl HandlerTasks {
@@ -63,16 +101,17 @@ impl HandlerTasks {
     pub(crate) fn start<K>(&mut self, start: Start<K>) {
         // Threads that have ended are joined here, so that handlers that come and go leave none behind.
         self.threads
-            .extract_if(.., |thread| thread.is_finished())
-            .for_each(join);
+            .extract_if(.., |thread| thread.handle.is_finished())
+            .for_each(HandlerThread::join);
         match start.runner {
             Runner::Task(run) => {
                 self.tasks.spawn(run);
             }
             Runner::Thread(run) => {
                 let builder = std::thread::Builder::new().name(start.listener.name.to_string());
+                let phase = start.listener.watch_phase();
                 match builder.spawn(run) {
-                    Ok(thread) => self.threads.push(thread),
+                    Ok(handle) => self.threads.push(HandlerThread { handle, phase }),
                     Err(error) => start
                         .listener
                         .end_with(HandlerEnd::NoThread(Arc::new(error))),
@@ -100,37 +139,21 @@ impl HandlerTasks {
                 listener.end_with(HandlerEnd::InformerStopped);
             }
         }
-        let tasks = &mut self.tasks;
+        let (tasks, threads) = (&mut self.tasks, &mut self.threads);
         let ended = async {
             while let Some(result) = tasks.join_next().await {
                 result.unwrap_or_else(report);
             }
-            let blocking = listeners
-                .iter()
-                .filter(|listener| listener.runs_as == RunsAs::Thread);
-            join_all(blocking.map(|listener| listener.ended())).await;
+            join_all(threads.iter_mut().map(HandlerThread::ended)).await;
         };
-        let in_time = timeout(on_stop.grace(), ended).await.is_ok();
-        if !in_time {
+        if timeout(on_stop.grace(), ended).await.is_err() {
             tracing::warn!("handlers did not end in time; tasks are dropped, threads left alone");
         }
-        self.tasks.shutdown().await;
-        for thread in self.threads.drain(..) {
-            // In time, all that a thread has left to do is to return.
-            if in_time || thread.is_finished() {
-                join(thread);
-            }
-        }
-    }
-}
-
-fn join(thread: JoinHandle<()>) {
-    if let Err(panic) = thread.join() {
-        let failure = HandlerFailure::from_panic(&*panic);
-        tracing::error!(
-            error = &failure as &dyn std::error::Error,
-            "a handler's thread panicked"
-        );
+        abort(&mut self.tasks).await;
+        self.threads
+            .drain(..)
+            .filter(HandlerThread::is_ended)
+            .for_each(HandlerThread::join);
     }
 }
 

@@ -8,7 +8,8 @@ use std::time::{Duration, Instant};
 
 use futures_util::StreamExt;
 use informer_shared::{
-    Event, HandlerEnd, OnStop, QueuePolicy, Registration, RunError, SharedInformer, SyncError,
+    Event, HandlerEnd, HandlerFns, OnStop, QueuePolicy, Registration, RunError, SharedInformer,
+    SyncError,
 };
 use k8s_openapi::api::core::v1::ConfigMap;
 use parking_lot::Mutex;
@@ -226,6 +227,69 @@ async fn a_blocking_handler_that_does_not_return_is_left_to_itself() {
     assert!(!registration.status().synced);
     drop(release);
     soon(registration.ended()).await;
+}
+
+// INV-SHARED-12: nor does one that was removed while its call ran.
+#[tokio::test]
+async fn a_removed_blocking_handler_that_does_not_return_holds_up_no_stop() {
+    let informer = informer(&Cluster::with(1));
+    let (release, released) = std::sync::mpsc::channel::<()>();
+    let (entered, calls) = std::sync::mpsc::channel::<()>();
+    let registration = informer
+        .add_blocking_handler(move |_: Event<ConfigMap>| {
+            let _ = entered.send(());
+            let _ = released.recv_timeout(60 * SECONDS);
+        })
+        .unwrap();
+    started(&informer).await;
+    until("the call", || calls.try_recv().is_ok()).await;
+    drop(registration);
+    let stop = tokio::time::timeout(30 * SECONDS, informer.stop());
+    stop.await.unwrap().unwrap();
+    // Its call still runs, or this would fail.
+    release.send(()).unwrap();
+}
+
+// INV-SHARED-12: a task that blocks its thread cannot be ended from outside either.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_async_handler_that_blocks_holds_up_no_stop() {
+    let informer = informer(&Cluster::with(1));
+    let (release, released) = std::sync::mpsc::channel::<()>();
+    let (entered, calls) = std::sync::mpsc::channel::<()>();
+    let released = Mutex::new(released);
+    let handler = HandlerFns::new().on_added(move |_, _| {
+        let _ = entered.send(());
+        let _ = released.lock().recv_timeout(60 * SECONDS);
+    });
+    let _kept = informer.add_handler(handler).unwrap();
+    started(&informer).await;
+    until("the call", || calls.try_recv().is_ok()).await;
+    let stop = tokio::time::timeout(30 * SECONDS, informer.stop());
+    stop.await.unwrap().unwrap();
+    // Its call still runs, or this would fail.
+    release.send(()).unwrap();
+}
+
+// INV-SHARED-12
+#[test]
+fn a_runtime_that_ends_before_the_informer_ran_leaves_nobody_waiting() {
+    let runtime = || {
+        tokio::runtime::Builder::new_current_thread()
+            .enable_time()
+            .build()
+            .unwrap()
+    };
+    let informer = informer(&Cluster::with(1));
+    let first = runtime();
+    first.block_on(async { informer.start() }).unwrap();
+    drop(first);
+    runtime().block_on(async {
+        soon(informer.stopped()).await.unwrap();
+        assert!(matches!(
+            soon(informer.synced()).await,
+            Err(SyncError::Stopped { .. })
+        ));
+    });
 }
 
 // INV-SHARED-12

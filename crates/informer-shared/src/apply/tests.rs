@@ -128,6 +128,21 @@ fn the_same_copy_from_a_watch_is_told_to_nobody() {
     assert!(told(Some(&item("u", 1)), Delta::Updated(item("u", 1))).is_empty());
 }
 
+// INV-FIFO-10: the version of the cached copy may have been given to another one since.
+#[test]
+fn in_a_rewind_an_equal_copy_replaces_the_cached_one() {
+    let kinds: [fn(Arc<Item>) -> Delta<Item>; 2] = [Delta::Updated, Delta::Replaced];
+    for (kind, cause) in kinds.into_iter().zip(["watch", "relist"]) {
+        let (mut map, old, new) = (Map::default(), item("u", 5), item("u", 5));
+        map.objects.insert(old.key(), Arc::clone(&old));
+        let mut applier = Applier::new(&mut map, RecreatedAs::default(), false).rewind(true);
+        applier.apply(&old.key(), kind(Arc::clone(&new)));
+        let told: Vec<_> = applier.notifications.iter().map(text).collect();
+        assert_eq!(told, [format!("updated u@5 u@5 {cause}")]);
+        assert!(Arc::ptr_eq(&map.objects[&old.key()], &new));
+    }
+}
+
 // INV-SHARED-7, client-go P7, protocol 3.3 (10)
 #[test]
 fn a_new_uid_under_an_old_name_is_a_deletion_and_an_addition() {

@@ -130,12 +130,6 @@ impl<K> Listener<K> {
         self.queue.watch_phase()
     }
 
-    /// Waits until no call of the handler can run any more.
-    pub(crate) async fn ended(&self) {
-        // An error means that the queue is gone, and with it the handler.
-        let _ = self.watch_phase().wait_for(|phase| phase.ended).await;
-    }
-
     pub(crate) fn status(&self) -> HandlerStatus {
         let queue = self.queue.status();
         let ended = self.end_reason();

@@ -19,6 +19,7 @@ pub use builder::SharedInformerBuilder;
 pub use options::OnStop;
 pub use status::InformerStatus;
 
+pub(crate) use options::GRACE;
 pub(crate) use shared::Shared;
 pub(crate) use source::Source;
 

@@ -20,7 +20,7 @@ pub enum OnStop {
 }
 
 /// How long a call of a handler that runs has to end when the informer stops.
-const GRACE: Duration = Duration::from_millis(500);
+pub(crate) const GRACE: Duration = Duration::from_millis(500);
 
 impl OnStop {
     pub(crate) const fn grace(self) -> Duration {

@@ -15,14 +15,27 @@ use crate::error::RunError;
 use crate::handler::HandlerFailure;
 
 /// Runs until something stops the informer, then ends all of it.
-pub(crate) async fn run<K: Object>(
+pub(crate) fn run<K: Object>(
     shared: Arc<Shared<K>>,
     source: Source,
     stop: CancellationToken,
+) -> impl Future<Output = Result<(), RunError>> + Send {
+    // Also when the future is dropped early, even before it was polled, nobody may wait for ever.
+    let finish = FinishOnDrop(Arc::clone(&shared));
+    async move {
+        let outcome = run_and_shut_down(&shared, source, stop).await;
+        shared.finish(outcome.clone());
+        drop(finish);
+        outcome
+    }
+}
+
+async fn run_and_shut_down<K: Object>(
+    shared: &Arc<Shared<K>>,
+    source: Source,
+    stop: CancellationToken,
 ) -> Result<(), RunError> {
-    // Also when this future is dropped early, nobody may wait for ever.
-    let finish = FinishOnDrop(&shared);
-    let mut controller = Controller::new(Arc::clone(&shared));
+    let mut controller = Controller::new(Arc::clone(shared));
     let run = AssertUnwindSafe(controller.run(source, &stop)).catch_unwind();
     let outcome = run.await.unwrap_or_else(|panic| {
         let message = Arc::from(HandlerFailure::from_panic(&*panic).to_string());
@@ -41,14 +54,12 @@ pub(crate) async fn run<K: Object>(
         OnStop::Drop
     };
     controller.shut_down(on_stop).await;
-    shared.finish(outcome.clone());
-    drop(finish);
     outcome
 }
 
-struct FinishOnDrop<'a, K: Object>(&'a Shared<K>);
+struct FinishOnDrop<K: Object>(Arc<Shared<K>>);
 
-impl<K: Object> Drop for FinishOnDrop<'_, K> {
+impl<K: Object> Drop for FinishOnDrop<K> {
     fn drop(&mut self) {
         self.0.finish(Ok(()));
     }

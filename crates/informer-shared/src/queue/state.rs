@@ -103,7 +103,7 @@ impl<K> QueueState<K> {
 
     /// The replay turned out to be of this many objects.
     pub(super) const fn correct_replay(&mut self, objects: usize) {
-        if self.end.is_none() {
+        if !self.is_cut_off() {
             self.replay_left = objects;
         }
     }
@@ -159,7 +159,7 @@ impl<K> QueueState<K> {
         in_hand || self.replay_left > 0 || self.backlog.counted() > 0
     }
 
-    fn is_cut_off(&self) -> bool {
+    const fn is_cut_off(&self) -> bool {
         matches!(self.end, Some(End::Closed | End::Full { .. }))
     }
 
