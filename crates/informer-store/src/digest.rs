@@ -1,16 +1,54 @@
 //! A few bits that say which labels an object may have, so that a selector seldom looks at the object itself.
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use crate::key::hash_value;
 use crate::object::ObjectMetadata;
+use crate::pages::Element;
 
-/// A Bloom filter of 64 bits over the labels of one object.
+/// A Bloom filter of 63 bits over the labels of one object.
 #[doc(hidden)]
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LabelDigest(u64);
+
+/// Set in every digest, so that none is zero.
+const KNOWN: u64 = 1 << 63;
+
+/// Where the digest of one object is kept once somebody has asked for it. Writers that nobody lists by selector never
+/// look at labels.
+#[derive(Default)]
+pub(crate) struct DigestCell(AtomicU64);
+
+impl Clone for DigestCell {
+    fn clone(&self) -> Self {
+        Self(AtomicU64::new(self.0.load(Ordering::Relaxed)))
+    }
+}
+
+impl Element for DigestCell {}
+
+impl DigestCell {
+    /// The digest of the object that this cell is of. Two readers may both compute it; they find the same.
+    #[inline]
+    pub(crate) fn of<M: ObjectMetadata>(&self, metadata: &M) -> LabelDigest {
+        match self.0.load(Ordering::Relaxed) {
+            0 => {
+                let digest = LabelDigest::of(metadata);
+                self.0.store(digest.0, Ordering::Relaxed);
+                digest
+            }
+            known => LabelDigest(known),
+        }
+    }
+
+    pub(crate) fn is_known(&self) -> bool {
+        self.0.load(Ordering::Relaxed) != 0
+    }
+}
 
 impl LabelDigest {
     pub(crate) fn of<M: ObjectMetadata>(metadata: &M) -> Self {
-        let mut bits = 0;
+        let mut bits = KNOWN;
         for (key, value) in metadata.labels() {
             let key = hash_value(key);
             bits |= key_bit(key) | pair_bits(key, hash_value(value));
@@ -37,12 +75,12 @@ impl LabelDigest {
 }
 
 const fn key_bit(key: u32) -> u64 {
-    1 << (key & 63)
+    1 << (key % 63)
 }
 
 /// Two bits, from the top of a product that mixes both hashes.
 const fn pair_bits(key: u32, value: u32) -> u64 {
-    let mixed =
-        (key as u64 ^ ((value as u64) << 32 | value as u64)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-    1 << (mixed >> 58) | 1 << (mixed >> 52 & 63)
+    let both = key as u64 ^ ((value as u64) << 32 | value as u64);
+    let mixed = both.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32;
+    1 << ((mixed >> 16) % 63) | 1 << ((mixed & 0xFFFF) % 63)
 }

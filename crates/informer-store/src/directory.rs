@@ -4,7 +4,7 @@
 //! the whole. An entry is five bytes: the number, and eight bits of the hash by which most others are told apart. The
 //! owner compares the keys, and knows the whole hash of each number.
 
-use crate::pages::PagedVec;
+use crate::pages::{Element, PagedVec};
 
 /// Entries a bucket, on average. Buckets that are not yet split hold up to twice as many.
 const LOAD: u32 = 5;
@@ -27,7 +27,7 @@ struct Bucket {
 
 #[derive(Clone, Default)]
 pub(crate) struct Directory {
-    buckets: PagedVec<Bucket, 4>,
+    buckets: PagedVec<Bucket, 8>,
     len: u32,
 }
 
@@ -47,6 +47,8 @@ fn bucket_of(hash: u32, buckets: u32) -> u32 {
 const fn tag_of(hash: u32) -> u8 {
     (hash >> 24) as u8
 }
+
+impl Element for Bucket {}
 
 impl Bucket {
     #[inline]

@@ -3,12 +3,15 @@
 use std::borrow::Borrow;
 use std::fmt;
 use std::hash::{BuildHasher, Hash, Hasher};
+use std::hint::black_box;
 use std::str::FromStr;
 use std::sync::LazyLock;
 
+use arrayvec::ArrayString;
 use triomphe::{Arc, HeaderSlice};
 
 use crate::object::Object;
+use crate::pages::Element;
 
 /// Where an object lives: its namespace and name, and the cluster for caches that span several.
 ///
@@ -32,6 +35,9 @@ use crate::object::Object;
 #[doc(alias = "NamespacedName")]
 #[doc(alias = "ObjectRef")]
 pub struct ObjectKey(Arc<HeaderSlice<Header, str>>);
+
+/// Texts up to this length are built on the stack; few are longer.
+const SHORT: usize = 192;
 
 struct Header {
     hash: u64,
@@ -165,24 +171,41 @@ impl ObjectKey {
 
     fn build(cluster: Option<&str>, namespace: &str, name: &str) -> Self {
         let length = cluster.map_or(0, |c| c.len() + 1) + namespace.len() + 1 + name.len();
-        let mut text = String::with_capacity(length);
+        if length <= SHORT {
+            let mut text = ArrayString::<SHORT>::new_const();
+            return Self::build_in(&mut text, cluster, namespace, name);
+        }
+        Self::build_in(&mut String::with_capacity(length), cluster, namespace, name)
+    }
+
+    /// Builds the text in an empty buffer first, as the key is one allocation of just its size.
+    fn build_in<T>(text: &mut T, cluster: Option<&str>, namespace: &str, name: &str) -> Self
+    where
+        T: fmt::Write + AsRef<str>,
+    {
+        let mut push = |part: &str| {
+            // Neither buffer is too short, and neither fails otherwise.
+            let _ = text.write_str(part);
+            offset(text.as_ref().len())
+        };
+        let mut namespace_at = 0;
         if let Some(cluster) = cluster {
-            text.push_str(cluster);
-            text.push('|');
+            push(cluster);
+            namespace_at = push("|");
         }
-        let namespace_at = offset(text.len());
+        let mut name_at = namespace_at;
         if !namespace.is_empty() {
-            text.push_str(namespace);
-            text.push('/');
+            push(namespace);
+            name_at = push("/");
         }
-        let name_at = offset(text.len());
-        text.push_str(name);
+        push(name);
+        let text = text.as_ref();
         let header = Header {
-            hash: hash_text(&text),
+            hash: hash_text(text),
             namespace_at,
             name_at,
         };
-        Self(Arc::from_header_and_str(header, &text))
+        Self(Arc::from_header_and_str(header, text))
     }
 
     /// The canonical text: `namespace/name`, `name`, or either after `cluster|`.
@@ -281,6 +304,12 @@ impl FromStr for ObjectKey {
             return Err(refuse());
         }
         Ok(Self::build(cluster, namespace, name))
+    }
+}
+
+impl Element for ObjectKey {
+    fn warm(&self) {
+        black_box(Arc::strong_count(&self.0));
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::digest::LabelDigest;
+use crate::digest::DigestCell;
 use crate::index::NAMESPACE_INDEX;
 use crate::key::{KeyLike, ObjectKey};
 use crate::object::Object;
@@ -189,7 +189,7 @@ impl<K: Object> Snapshot<K> {
         let limit = if selector.is_nothing() { 0 } else { self.len() };
         let digests = self.root().digests().iter();
         let chosen =
-            |(digest, object): &(&LabelDigest, &Arc<K>)| is_chosen(selector, **digest, object);
+            |(digest, object): &(&DigestCell, &Arc<K>)| is_chosen(selector, digest, object);
         digests
             .zip(self.objects())
             .take(limit)

@@ -5,12 +5,53 @@
 //! - All leaves lie at one depth; the root has more than one child, or is the only branch.
 //! - A page is copied only while a clone of the vector shares it.
 
+use std::hint::black_box;
+
 use arrayvec::ArrayVec;
 use triomphe::Arc;
 
 /// Children of a branch. Small, because the first change after a clone counts up a reference for each of them.
 const FANOUT: usize = 16;
 const FANOUT_BITS: u32 = FANOUT.trailing_zeros();
+
+/// What a [`PagedVec`] holds.
+pub(crate) trait Element: Clone {
+    /// Reads what a clone will write to (a reference count). A page's elements are warmed one after the other before
+    /// they are cloned, so that the processor waits for all of their memory at once, and not for one after another.
+    #[inline]
+    fn warm(&self) {}
+}
+
+impl<T> Element for std::sync::Arc<T> {
+    #[inline]
+    fn warm(&self) {
+        black_box(Self::strong_count(self));
+    }
+}
+
+fn warm<T>(page: &Arc<T>) {
+    black_box(Arc::strong_count(page));
+}
+
+/// Clones references in groups, each warmed first.
+pub(crate) fn cloned<'a, T: Element + 'a>(
+    mut elements: impl ExactSizeIterator<Item = &'a T>,
+) -> Vec<T> {
+    let mut all = Vec::with_capacity(elements.len());
+    let mut group = ArrayVec::<&T, 16>::new();
+    loop {
+        group.extend(elements.by_ref().take(16));
+        if group.is_empty() {
+            return all;
+        }
+        group.iter().for_each(|element| element.warm());
+        all.extend(group.drain(..).cloned());
+    }
+}
+
+impl Element for u32 {}
+impl Element for u64 {}
+impl<T: Clone> Element for Option<T> {}
 
 /// A persistent vector whose leaves hold `B` elements (a power of two).
 pub(crate) struct PagedVec<T, const B: usize> {
@@ -20,13 +61,34 @@ pub(crate) struct PagedVec<T, const B: usize> {
     shift: u32,
 }
 
-#[derive(Clone)]
 enum Branch<T, const B: usize> {
     Branches(ArrayVec<Arc<Self>, FANOUT>),
     Leaves(ArrayVec<Arc<Leaf<T, B>>, FANOUT>),
 }
 
-type Leaf<T, const B: usize> = ArrayVec<T, B>;
+struct Leaf<T, const B: usize>(ArrayVec<T, B>);
+
+impl<T: Element, const B: usize> Clone for Leaf<T, B> {
+    fn clone(&self) -> Self {
+        self.0.iter().for_each(T::warm);
+        Self(self.0.clone())
+    }
+}
+
+impl<T, const B: usize> Clone for Branch<T, B> {
+    fn clone(&self) -> Self {
+        match self {
+            Self::Branches(branches) => {
+                branches.iter().for_each(warm);
+                Self::Branches(branches.clone())
+            }
+            Self::Leaves(leaves) => {
+                leaves.iter().for_each(warm);
+                Self::Leaves(leaves.clone())
+            }
+        }
+    }
+}
 
 impl<T, const B: usize> Clone for PagedVec<T, B> {
     fn clone(&self) -> Self {
@@ -81,7 +143,7 @@ impl<T, const B: usize> PagedVec<T, B> {
             let child = (number >> shift) as usize & (FANOUT - 1);
             match branch {
                 Branch::Branches(branches) => branch = branches.get(child)?,
-                Branch::Leaves(leaves) => return leaves.get(child).map(|leaf| leaf.as_slice()),
+                Branch::Leaves(leaves) => return leaves.get(child).map(|leaf| leaf.0.as_slice()),
             }
             shift = shift.saturating_sub(FANOUT_BITS);
         }
@@ -103,7 +165,7 @@ impl<T, const B: usize> PagedVec<T, B> {
     }
 }
 
-impl<T: Clone, const B: usize> PagedVec<T, B> {
+impl<T: Element, const B: usize> PagedVec<T, B> {
     #[inline]
     pub(crate) fn get_mut(&mut self, index: u32) -> Option<&mut T> {
         if index >= self.len {
@@ -118,7 +180,7 @@ impl<T: Clone, const B: usize> PagedVec<T, B> {
                 Branch::Branches(branches) => branch = Arc::make_mut(branches.get_mut(child)?),
                 Branch::Leaves(leaves) => {
                     let leaf = Arc::make_mut(leaves.get_mut(child)?);
-                    return leaf.get_mut(index as usize & (B - 1));
+                    return leaf.0.get_mut(index as usize & (B - 1));
                 }
             }
             shift = shift.saturating_sub(FANOUT_BITS);
@@ -151,9 +213,9 @@ impl<T: Clone, const B: usize> PagedVec<T, B> {
                 }
                 Branch::Leaves(leaves) => {
                     if child == leaves.len() {
-                        leaves.push(Arc::new(ArrayVec::new()));
+                        leaves.push(Arc::new(Leaf(ArrayVec::new())));
                     }
-                    Arc::make_mut(&mut leaves[child]).push(element);
+                    Arc::make_mut(&mut leaves[child]).0.push(element);
                     break;
                 }
             }
@@ -193,7 +255,7 @@ impl<T: Clone, const B: usize> PagedVec<T, B> {
     }
 }
 
-impl<T: Clone, const B: usize> Branch<T, B> {
+impl<T: Element, const B: usize> Branch<T, B> {
     /// A branch whose children's numbers are shifted by `shift`.
     fn empty(shift: u32) -> Self {
         if shift == 0 {
@@ -215,7 +277,7 @@ impl<T: Clone, const B: usize> Branch<T, B> {
                 element
             }
             Self::Leaves(leaves) => {
-                let last = Arc::make_mut(leaves.last_mut()?);
+                let last = &mut Arc::make_mut(leaves.last_mut()?).0;
                 let element = last.pop();
                 if last.is_empty() {
                     leaves.pop();

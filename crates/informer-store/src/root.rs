@@ -2,14 +2,14 @@
 //!
 //! # Invariants
 //! - Slots are dense: `0..len` hold one object each. A removal moves the last object to the gap.
-//! - The directory, the keys, the objects, the digests and every index speak of the same slots.
+//! - The directory, the keys, the objects, their digests and every index speak of the same slots.
 //! - Order depends on the sequence of writes alone, never on hashes.
 
 use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use crate::digest::LabelDigest;
+use crate::digest::DigestCell;
 use crate::directory::Directory;
 use crate::effects::Effects;
 use crate::flags::Flags;
@@ -23,9 +23,9 @@ use crate::watch::Tag;
 
 pub(crate) struct Root<K> {
     directory: Directory,
-    keys: PagedVec<ObjectKey, 16>,
+    keys: PagedVec<ObjectKey, 32>,
     objects: PagedVec<Arc<K>, 8>,
-    digests: PagedVec<LabelDigest, 32>,
+    digests: PagedVec<DigestCell, 64>,
     indexes: Vec<Box<dyn Table<K>>>,
     /// Slots whose object is known to be out of date, since a newer copy could not be decoded.
     stale: Flags,
@@ -39,7 +39,6 @@ pub(crate) struct Root<K> {
 /// What is to be said of an object before it is written: all that takes user code.
 pub(crate) struct Plan {
     slot: Option<u32>,
-    digest: LabelDigest,
     indexes: SmallVec<[Prepared; 2]>,
 }
 
@@ -109,11 +108,11 @@ impl<K: Object> Root<K> {
         self.keys.get(slot)
     }
 
-    pub(crate) fn digest(&self, slot: u32) -> LabelDigest {
-        self.digests.get(slot).copied().unwrap_or_default()
+    pub(crate) fn digest(&self, slot: u32) -> Option<&DigestCell> {
+        self.digests.get(slot)
     }
 
-    pub(crate) const fn keys(&self) -> &PagedVec<ObjectKey, 16> {
+    pub(crate) const fn keys(&self) -> &PagedVec<ObjectKey, 32> {
         &self.keys
     }
 
@@ -121,7 +120,7 @@ impl<K: Object> Root<K> {
         &self.objects
     }
 
-    pub(crate) const fn digests(&self) -> &PagedVec<LabelDigest, 32> {
+    pub(crate) const fn digests(&self) -> &PagedVec<DigestCell, 64> {
         &self.digests
     }
 
@@ -140,20 +139,15 @@ impl<K: Object> Root<K> {
             .map(|index| &**index)
     }
 
-    /// Asks the object's metadata and the index functions for all that a write needs. Runs user code, changes nothing.
+    /// Asks the index functions for all that a write needs. Runs user code, changes nothing.
     pub(crate) fn plan(&self, key: &ObjectKey, object: &K) -> Plan {
         let slot = self.find(key);
-        let digest = LabelDigest::of(object.metadata());
         let indexes = self
             .indexes
             .iter()
             .map(|index| index.prepare(slot, key, object))
             .collect();
-        Plan {
-            slot,
-            digest,
-            indexes,
-        }
+        Plan { slot, indexes }
     }
 
     /// Shows an object as planned on this version, and returns the one it replaces.
@@ -165,8 +159,10 @@ impl<K: Object> Root<K> {
         effects: &mut Effects<K>,
     ) -> Option<Arc<K>> {
         let slot = plan.slot.unwrap_or(self.objects.len());
-        let old = plan.slot.and_then(|slot| self.objects.get(slot));
-        effects.change(&key, old, Some(&object));
+        if effects.changes.is_some() {
+            let old = plan.slot.and_then(|slot| self.objects.get(slot));
+            effects.change(&key, old, Some(&object));
+        }
         self.touch(&key, slot, effects);
         for (index, prepared) in self.indexes.iter_mut().zip(plan.indexes) {
             if let Some(failure) = prepared.failure() {
@@ -180,14 +176,14 @@ impl<K: Object> Root<K> {
             self.directory.insert(short_hash(&key), slot, hash_of);
             self.keys.push(key);
             self.objects.push(object);
-            self.digests.push(plan.digest);
+            self.digests.push(DigestCell::default());
             return None;
         }
         self.stale.set(slot, false);
-        if self.digest(slot) != plan.digest
+        if self.digests.get(slot).is_some_and(DigestCell::is_known)
             && let Some(digest) = self.digests.get_mut(slot)
         {
-            *digest = plan.digest;
+            *digest = DigestCell::default();
         }
         self.objects
             .get_mut(slot)

@@ -7,10 +7,11 @@ use std::hash::Hash;
 use std::ops::{Bound, RangeBounds};
 use std::sync::Arc;
 
-use crate::digest::LabelDigest;
+use crate::digest::DigestCell;
 use crate::index::{Index, IndexError, IndexStatus, Prepared, Table, TableOf};
 use crate::key::{KeyLike, ObjectKey};
 use crate::object::Object;
+use crate::pages::cloned;
 use crate::posting::{Posting, PostingIter};
 use crate::root::Root;
 use crate::selector::Selector;
@@ -121,7 +122,7 @@ impl<K: Object> Snapshot<K> {
     /// All objects in a vector. To look at each of them [`objects`](Self::objects) is cheaper.
     #[must_use]
     pub fn list(&self) -> Vec<Arc<K>> {
-        self.root.objects().iter().cloned().collect()
+        cloned(self.root.objects().iter())
     }
 
     /// The resource version up to which the store had everything; `None` before the first.
@@ -216,7 +217,7 @@ impl<K: Object> Snapshot<K> {
     /// When there is no text index of this name.
     #[doc(alias = "ByIndex")]
     pub fn by_index(&self, index: &str, value: &str) -> Result<Vec<Arc<K>>, IndexError> {
-        Ok(self.visit_index(index, value)?.cloned().collect())
+        Ok(cloned(self.visit_index(index, value)?))
     }
 
     /// The keys of the objects that have a value in a text index, in the order of their texts.
@@ -396,7 +397,7 @@ impl<'a, K: Object> Indexed<'a, K> {
         let root = self.root;
         self.slots.filter_map(move |slot| {
             let object = root.object(slot)?;
-            is_chosen(selector, root.digest(slot), object).then_some(object)
+            is_chosen(selector, root.digest(slot)?, object).then_some(object)
         })
     }
 
@@ -427,11 +428,13 @@ impl<K: Object> ExactSizeIterator for Indexed<'_, K> {}
 #[inline]
 pub(crate) fn is_chosen<K: Object, S: Selector>(
     selector: &S,
-    digest: LabelDigest,
+    digest: &DigestCell,
     object: &Arc<K>,
 ) -> bool {
-    match selector.decide(digest) {
-        Some(decided) => decided,
-        None => selector.matches(object.metadata()),
-    }
+    let decided = if selector.reads_labels() {
+        selector.decide(digest.of(object.metadata()))
+    } else {
+        None
+    };
+    decided.unwrap_or_else(|| selector.matches(object.metadata()))
 }

@@ -14,6 +14,9 @@ static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 
 const N: usize = 100_000;
 
+/// What the test harness may allocate beside the test.
+const SLACK: isize = 4096;
+
 /// The names, namespaces and nodes of client-go's benchmark.
 fn things() -> Vec<Arc<Thing>> {
     (0..N)
@@ -101,7 +104,7 @@ fn a_store_is_small_and_gives_its_memory_back() {
     let mut batch = store.begin_batch();
     batch.clear();
     batch.commit();
-    assert!(in_use(&region) <= empty);
+    assert!(in_use(&region) <= empty + SLACK);
 
     // A million namespaces that come and go, ten at a time, beside one that stays. Fewer where nothing is optimised.
     let million = if cfg!(debug_assertions) {

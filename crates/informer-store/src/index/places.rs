@@ -1,6 +1,6 @@
 //! Where each object stands in one index: eight bytes a slot, and a list for objects of several values.
 
-use crate::pages::PagedVec;
+use crate::pages::{Element, PagedVec};
 
 /// One slot's place under one value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,7 +19,7 @@ const LEFT_OUT: u32 = u32::MAX - 2;
 /// The places of all slots.
 #[derive(Clone, Default)]
 pub(super) struct Places {
-    by_slot: PagedVec<Place, 16>,
+    by_slot: PagedVec<Place, 32>,
     many: PagedVec<Many, 4>,
 }
 
@@ -28,6 +28,9 @@ struct Many {
     slot: u32,
     places: triomphe::Arc<Vec<Place>>,
 }
+
+impl Element for Place {}
+impl Element for Many {}
 
 /// Where one object stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

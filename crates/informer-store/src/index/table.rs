@@ -48,6 +48,8 @@ pub(crate) struct Prepared {
     /// Values it does not have yet.
     pub(super) fresh: Vec<Fresh>,
     failure: Option<Box<IndexFailure>>,
+    /// True if the object in the slot has exactly these values already.
+    is_unchanged: bool,
 }
 
 pub(crate) struct Fresh {
@@ -60,6 +62,18 @@ impl Prepared {
         if !self.known.contains(&id) {
             self.known.push(id);
         }
+    }
+
+    /// True if an object that stands there has just these values.
+    fn is(&self, standing: Standing<'_>) -> bool {
+        let Standing::In(places) = standing else {
+            return false;
+        };
+        self.fresh.is_empty()
+            && places
+                .iter()
+                .map(|place| place.value)
+                .eq(self.known.iter().copied())
     }
 
     pub(super) fn len(&self) -> usize {
@@ -171,19 +185,6 @@ impl<K: 'static, V: Hash + Eq + Send + Sync + 'static> TableOf<K, V> {
         }
     }
 
-    /// True if the object has exactly these values already.
-    fn is_unchanged(&self, slot: u32, prepared: &Prepared) -> bool {
-        let Some(Standing::In(places)) = self.places.get(slot) else {
-            return false;
-        };
-        prepared.failure.is_none()
-            && prepared.fresh.is_empty()
-            && places
-                .iter()
-                .map(|place| place.value)
-                .eq(prepared.known.iter().copied())
-    }
-
     /// Enters an object into values; where it is already, it stays.
     fn link(&mut self, slot: u32, old: &[Place], prepared: Prepared) {
         let mut places = SmallVec::<[Place; 2]>::new();
@@ -216,7 +217,11 @@ impl<K: Object, V: Hash + Eq + Send + Sync + 'static> Table<K> for TableOf<K, V>
         };
         let call = || self.definition.call(object, &mut values);
         let (message, panicked) = match catch_unwind(AssertUnwindSafe(call)) {
-            Ok(None) => return values.found,
+            Ok(None) => {
+                let mut found = values.found;
+                found.is_unchanged = standing.is_some_and(|standing| found.is(standing));
+                return found;
+            }
             Ok(Some(message)) => (message, false),
             Err(panic) => (panic_message(&*panic), true),
         };
@@ -233,7 +238,7 @@ impl<K: Object, V: Hash + Eq + Send + Sync + 'static> Table<K> for TableOf<K, V>
     }
 
     fn apply(&mut self, slot: u32, mut prepared: Prepared) {
-        if self.is_unchanged(slot, &prepared) {
+        if prepared.is_unchanged {
             return;
         }
         let old = self.places.get(slot).unwrap_or(Standing::In(&[]));

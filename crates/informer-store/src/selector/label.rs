@@ -193,6 +193,10 @@ impl Selector for LabelSelector {
         Self::is_nothing(self)
     }
 
+    fn reads_labels(&self) -> bool {
+        true
+    }
+
     #[inline]
     fn decide(&self, digest: LabelDigest) -> Option<bool> {
         let mut decided = Some(true);

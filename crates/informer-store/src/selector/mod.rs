@@ -25,6 +25,12 @@ pub trait Selector {
     /// True if it is clear from the selector alone that no object is chosen.
     fn is_nothing(&self) -> bool;
 
+    /// True if [`decide`](Self::decide) is worth asking.
+    #[doc(hidden)]
+    fn reads_labels(&self) -> bool {
+        false
+    }
+
     /// What the digest of an object's labels says of the object, if it says anything.
     #[doc(hidden)]
     fn decide(&self, digest: LabelDigest) -> Option<bool> {
@@ -47,6 +53,10 @@ impl<A: Selector, B: Selector> Selector for (A, B) {
         self.0.is_nothing() || self.1.is_nothing()
     }
 
+    fn reads_labels(&self) -> bool {
+        self.0.reads_labels() || self.1.reads_labels()
+    }
+
     fn decide(&self, digest: LabelDigest) -> Option<bool> {
         match (self.0.decide(digest), self.1.decide(digest)) {
             (Some(false), _) | (_, Some(false)) => Some(false),
@@ -67,6 +77,10 @@ impl<T: Selector + ?Sized> Selector for &T {
 
     fn is_nothing(&self) -> bool {
         (**self).is_nothing()
+    }
+
+    fn reads_labels(&self) -> bool {
+        (**self).reads_labels()
     }
 
     fn decide(&self, digest: LabelDigest) -> Option<bool> {

@@ -9,6 +9,7 @@ use crate::index::{
 };
 use crate::key::ObjectKey;
 use crate::object::Object;
+use crate::pages::cloned;
 #[cfg(doc)]
 use crate::snapshot::Snapshot;
 use crate::store::Store;
@@ -181,7 +182,7 @@ impl<K: Object> Store<K> {
         V: Borrow<Q> + Hash + Eq + Send + Sync + 'static,
         Q: Hash + Eq + ?Sized,
     {
-        Ok(self.snapshot().by(index, value)?.cloned().collect())
+        Ok(cloned(self.snapshot().by(index, value)?))
     }
 
     /// Has this called for every index function that fails or panics, after the write was published and outside all
