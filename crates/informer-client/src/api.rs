@@ -4,9 +4,12 @@ use std::fmt;
 use std::marker::PhantomData;
 
 use http::Method;
-use informer_wire::{Resource, StaticResource, Status};
+use informer_wire::{
+    DecodeError, DecodeOptions, FromWire, ReadVerb, Resource, StaticResource, Status, WireFormat,
+    decode_object,
+};
+use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
 
 use crate::client::Client;
 use crate::error::Error;
@@ -18,7 +21,7 @@ const MAX_OBJECT_BYTES: usize = 32 << 20;
 
 const JSON: &str = "application/json";
 
-/// Reads and writes single objects of one resource, typed with any serde type.
+/// Reads and writes single objects of one resource, typed with any serde type or another that is [`FromWire`].
 ///
 /// ```no_run
 /// use informer_client::{Api, Client};
@@ -126,7 +129,7 @@ impl<K> Api<K> {
             }
             (Some(_), None) => return Err(invalid("a subresource needs an object's name".into())),
         };
-        Ok(self.client.request(method, &path).accept(JSON))
+        Ok(self.client.request(method, &path))
     }
 
     /// The query parameters of every write.
@@ -142,7 +145,7 @@ impl<K> Api<K> {
     }
 }
 
-impl<K: DeserializeOwned> Api<K> {
+impl<K: FromWire> Api<K> {
     /// Reads an object.
     ///
     /// # Errors
@@ -160,11 +163,30 @@ impl<K: DeserializeOwned> Api<K> {
         self.read(request.json(JSON, object)).await
     }
 
-    /// Creates a part of an object that is made rather than stored, as an `Eviction`.
+    /// Creates a part of an object that is made rather than stored, as an `Eviction` or a `TokenRequest`. The answer is
+    /// of a type of its own, often a [`Status`].
+    ///
+    /// ```no_run
+    /// # async fn example(client: informer_client::Client) -> Result<(), informer_client::Error> {
+    /// # use informer_client::Api;
+    /// # use k8s_openapi::api::core::v1::Pod;
+    /// use informer_wire::Status;
+    ///
+    /// let eviction = serde_json::json!({
+    ///     "apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": "web", "namespace": "shop"},
+    /// });
+    /// let pods = Api::<Pod>::namespaced(client, "shop").subresource("eviction");
+    /// let done: Status = pods.create_subresource("web", &eviction).await?;
+    /// # Ok(()) }
+    /// ```
     ///
     /// # Errors
-    /// When the server refuses or cannot be reached, or no subresource was named.
-    pub async fn create_subresource<T: Serialize>(&self, name: &str, body: &T) -> Result<K, Error> {
+    /// When the server refuses or cannot be reached, its answer is no R, or no subresource was named.
+    pub async fn create_subresource<T: Serialize, R: DeserializeOwned>(
+        &self,
+        name: &str,
+        body: &T,
+    ) -> Result<R, Error> {
         if self.subresource.is_none() {
             return Err(Error::Request {
                 reason: "name a subresource first".to_owned(),
@@ -172,8 +194,9 @@ impl<K: DeserializeOwned> Api<K> {
         }
         let request = self
             .request(Method::POST, Some(name))?
-            .query(self.write_query());
-        self.read(request.json(JSON, body)).await
+            .query(self.write_query())
+            .accept(JSON);
+        decode(&self.body(request.json(JSON, body)).await?.1)
     }
 
     /// Replaces an object. If it carries a resource version, the server does it only if that is still the current one.
@@ -212,29 +235,42 @@ impl<K: DeserializeOwned> Api<K> {
         let request = self
             .request(Method::DELETE, Some(name))?
             .query(self.write_query());
-        let body = self.body(request.json(JSON, options)).await?;
-        // An object may well have a `status` too, so the kind decides.
-        let kind: Kind = decode(&body)?;
-        if kind.kind == "Status" && kind.api_version == "v1" {
-            return decode(&body).map(Box::new).map(Deleted::Gone);
+        match self.object(request.json(JSON, options)).await? {
+            Ok(object) => Ok(Deleted::Going(object)),
+            Err(DecodeError::Status(status)) => Ok(Deleted::Gone(status)),
+            Err(error) => Err(undecodable(error)),
         }
-        decode(&body).map(Deleted::Going)
     }
 
     async fn read(&self, request: RequestBuilder) -> Result<K, Error> {
-        decode(&self.body(request).await?)
+        self.object(request).await?.map_err(undecodable)
     }
 
-    async fn body(&self, request: RequestBuilder) -> Result<bytes::Bytes, Error> {
+    /// Sends a request and reads the object that answers it.
+    async fn object(&self, request: RequestBuilder) -> Result<Result<K, DecodeError>, Error> {
+        let (format, body) = self.body(request.accept(K::accept(ReadVerb::Get))).await?;
+        // What is written back must be whole.
+        let options = DecodeOptions::default()
+            .keep_managed_fields(true)
+            .resource(self.resource.clone());
+        Ok(decode_object(format, &body, &options))
+    }
+}
+
+impl<K> Api<K> {
+    /// Sends a request and reads the whole body of a good answer.
+    async fn body(&self, request: RequestBuilder) -> Result<(WireFormat, bytes::Bytes), Error> {
         let limit = self.client.inner.request_timeout;
         let whole = async {
-            request
-                .send()
-                .await?
-                .error_for_status()
-                .await?
-                .bytes(MAX_OBJECT_BYTES)
-                .await
+            let answer = request.send().await?.error_for_status().await?;
+            // A server that does not say is taken to have sent what was asked for.
+            let format = answer
+                .content_type()
+                .map_or(Some(WireFormat::Json), WireFormat::from_content_type);
+            let format = format.ok_or_else(|| Error::Decode {
+                reason: "it is no JSON; check that the URL is an API server's".to_owned(),
+            })?;
+            Ok((format, answer.bytes(MAX_OBJECT_BYTES).await?))
         };
         tokio::time::timeout(limit, whole)
             .await
@@ -265,12 +301,14 @@ impl<K> fmt::Debug for Api<K> {
     }
 }
 
-/// What tells a `Status` from an object.
-#[derive(Deserialize, Default)]
-#[serde(rename_all = "camelCase", default)]
-struct Kind {
-    api_version: String,
-    kind: String,
+/// An answer that is no object of the type asked for. A `Status` in its place is what the server says.
+fn undecodable(error: DecodeError) -> Error {
+    match error {
+        DecodeError::Status(status) => Error::from_status(*status),
+        error => Error::Decode {
+            reason: error.to_string(),
+        },
+    }
 }
 
 /// Whether a text may stand in a path as it is: `status`, `ephemeralcontainers`, `proxy`.

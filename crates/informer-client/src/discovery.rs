@@ -70,7 +70,8 @@ impl Client {
     /// ```
     ///
     /// # Errors
-    /// [`Error::UnknownResource`] when the server has none of this name; others when it cannot be asked.
+    /// [`Error::UnknownResource`] when the server has none of this name; others when it cannot be asked, also when only
+    /// a group cannot that might have it.
     pub async fn find_resource(&self, name: &str) -> Result<Resource, Error> {
         let unknown = || Error::UnknownResource {
             name: name.to_owned(),
@@ -97,6 +98,7 @@ impl Client {
                 }
             }
         }
+        let mut down = None;
         let groups: Option<Groups> = self.discover("/apis").await?;
         for candidate in groups.unwrap_or_default().groups.unwrap_or_default() {
             if group.is_some_and(|group| group != candidate.name) {
@@ -115,14 +117,15 @@ impl Client {
                 match self.find_in(&candidate.name, &version, name).await {
                     Ok(Some(found)) => return Ok(Some(found)),
                     Ok(None) => {}
-                    Err(Error::Status { status, .. }) if status.code >= 500 => {
-                        tracing::warn!(group = candidate.name, %status, "a group of the API cannot be asked for its resources");
+                    Err(error) if error.status().is_some_and(|status| status.code >= 500) => {
+                        tracing::warn!(group = candidate.name, %error, "a group of the API cannot be asked for its resources");
+                        down.get_or_insert(error);
                     }
                     Err(error) => return Err(error),
                 }
             }
         }
-        Ok(None)
+        down.map_or(Ok(None), Err)
     }
 
     /// The resource of this name in one group and version, if there is one.

@@ -10,12 +10,6 @@ use informer_wire::Status;
 use crate::body::Body;
 use crate::error::Error;
 
-/// How much of an error's body is read, in bytes.
-const MAX_ERROR_BYTES: usize = 64 << 10;
-
-/// How much text of an error that is no `Status` is shown, in characters.
-const MAX_ERROR_TEXT: usize = 2_048;
-
 /// How long the body of an error may take.
 const ERROR_BODY_TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -106,25 +100,24 @@ impl Response {
     pub async fn into_error(mut self) -> Error {
         let code = self.status();
         let wait = self.retry_after();
-        let readable = self.content_type().is_none_or(|content_type| {
-            content_type.starts_with("text/") || content_type.contains("json")
-        });
+        if code.is_redirection() {
+            let message =
+                "the server redirects, and redirects are not followed; correct its address";
+            return Error::from_status(Status::failure(code.as_u16(), "", message));
+        }
         let mut body = Vec::new();
         // A body that never ends or breaks off is taken as far as it came.
         let read = async {
             while let Ok(Some(chunk)) = self.chunk().await {
-                let room = MAX_ERROR_BYTES - body.len();
+                let room = Status::MAX_BODY - body.len();
                 body.extend_from_slice(&chunk[..chunk.len().min(room)]);
-                if body.len() == MAX_ERROR_BYTES {
+                if body.len() == Status::MAX_BODY {
                     break;
                 }
             }
         };
         let _ = tokio::time::timeout(ERROR_BODY_TIMEOUT, read).await;
-        if !readable {
-            body.clear();
-        }
-        let status = status(code, &body);
+        let status = Status::from_response(code.as_u16(), self.content_type(), &body);
         let retry_after = wait.or_else(|| status.retry_after().map(|w| w.min(MAX_RETRY_AFTER)));
         Error::Status {
             status: Box::new(status),
@@ -139,118 +132,5 @@ impl fmt::Debug for Response {
             .field("status", &self.status())
             .field("content_type", &self.content_type())
             .finish_non_exhaustive()
-    }
-}
-
-/// Reads an error's body as a `Status`, or makes one of the code and the text.
-fn status(code: StatusCode, body: &[u8]) -> Status {
-    let parsed: Option<Status> = serde_json::from_slice(body).ok();
-    let said = parsed.filter(|status| !status.message.is_empty() || !status.reason.is_empty());
-    let mut status = said.unwrap_or_else(|| Status::failure(code.as_u16(), "", text(code, body)));
-    // The HTTP status is what proxies and the server agree on.
-    if status.code == 0 {
-        status.code = code.as_u16();
-    }
-    if status.reason.is_empty() {
-        reason(code).clone_into(&mut status.reason);
-    }
-    status
-}
-
-/// The usual reason for a code; empty if there is none.
-const fn reason(code: StatusCode) -> &'static str {
-    match code.as_u16() {
-        400 => "BadRequest",
-        401 => "Unauthorized",
-        403 => "Forbidden",
-        404 => "NotFound",
-        405 => "MethodNotAllowed",
-        406 => "NotAcceptable",
-        409 => "Conflict",
-        410 => "Expired",
-        413 => "RequestEntityTooLarge",
-        415 => "UnsupportedMediaType",
-        422 => "Invalid",
-        429 => "TooManyRequests",
-        500 => "InternalError",
-        503 => "ServiceUnavailable",
-        504 => "Timeout",
-        _ => "",
-    }
-}
-
-/// The body as one line to show: printable, short.
-fn text(code: StatusCode, body: &[u8]) -> String {
-    if code.is_redirection() {
-        return "the server redirects, and redirects are not followed; correct its address"
-            .to_owned();
-    }
-    let text = String::from_utf8_lossy(body);
-    let text: String = text
-        .split_whitespace()
-        .flat_map(|word| [" ", word])
-        .skip(1)
-        .flat_map(str::chars)
-        .filter(|c| !c.is_control())
-        .take(MAX_ERROR_TEXT)
-        .collect();
-    if text.is_empty() {
-        code.canonical_reason().unwrap_or("error").to_owned()
-    } else {
-        text
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn of(code: u16, body: &str) -> Status {
-        status(StatusCode::from_u16(code).unwrap(), body.as_bytes())
-    }
-
-    #[test]
-    fn a_status_is_read_and_completed() {
-        let status = of(
-            504,
-            r#"{"metadata":{},"status":"Failure","message":"slow","reason":"Timeout"}"#,
-        );
-        assert_eq!(
-            (status.code, status.reason.as_str(), status.message.as_str()),
-            (504, "Timeout", "slow")
-        );
-    }
-
-    #[test]
-    fn what_is_no_status_becomes_one() {
-        for (code, body, message, reason) in [
-            (
-                429,
-                "Too many requests,\n\tplease try again later.\n",
-                "Too many requests, please try again later.",
-                "TooManyRequests",
-            ),
-            (
-                502,
-                "<html>bad \u{1b}[31mgateway</html>",
-                "<html>bad [31mgateway</html>",
-                "",
-            ),
-            (404, "", "Not Found", "NotFound"),
-            (
-                503,
-                "{\"some\":\"json\"}",
-                "{\"some\":\"json\"}",
-                "ServiceUnavailable",
-            ),
-            (500, "null", "null", "InternalError"),
-        ] {
-            let status = of(code, body);
-            assert_eq!(status.code, code);
-            assert_eq!(status.message, message);
-            assert_eq!(status.reason, reason);
-        }
-        assert!(of(302, "<a href=x>").message.contains("not followed"));
-        assert_eq!(of(500, &"x".repeat(100_000)).message.len(), MAX_ERROR_TEXT);
     }
 }

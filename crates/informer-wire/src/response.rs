@@ -13,7 +13,7 @@ impl Status {
     ///
     /// Whatever the body is, the result tells the code and something that a person can read. A JSON `Status` is
     /// taken as it is, its kind and content type may be missing; the text of another body, cut short, becomes the
-    /// message; of an HTML page only its title does.
+    /// message; of an HTML page only its title does, and of what is no text nothing.
     ///
     /// ```
     /// use informer_wire::Status;
@@ -30,9 +30,15 @@ impl Status {
             return status;
         }
         let text = String::from_utf8_lossy(&body[..body.len().min(4 * MAX_TEXT)]);
-        let is_html = content_type.is_some_and(|kind| kind.to_ascii_lowercase().contains("html"))
-            || text.trim_start().starts_with('<');
-        let message = if is_html { title(&text) } else { plain(&text) };
+        let kind = content_type.map(str::to_ascii_lowercase);
+        let is = |what| kind.as_ref().is_some_and(|kind| kind.contains(what));
+        let message = if is("html") || text.trim_start().starts_with('<') {
+            title(&text)
+        } else if kind.is_none() || is("text/") || is("json") {
+            plain(&text)
+        } else {
+            String::new()
+        };
         let message = if message.is_empty() {
             format!("the server answered with HTTP {code} and told no reason")
         } else {
@@ -138,7 +144,8 @@ mod tests {
     // INV-WIRE-11
     #[test]
     fn an_error_is_told_whatever_the_body_is() {
-        let cases: [(u16, Option<&str>, &[u8], &str); 12] = [
+        let cases: [(u16, Option<&str>, &[u8], &str); 13] = [
+            (403, Some("application/vnd.kubernetes.protobuf"), b"k8s\0\n\x0c", "the server answered with HTTP 403 and told no reason (403 Forbidden)"),
             (
                 403,
                 Some("application/json"),

@@ -203,6 +203,15 @@ mod lists {
             // An answer of `{}` must not empty a cache.
             ("{}", ""),
             (r#"{"items":[]}"#, ""),
+            // What discovery answers, as behind a wrong prefix.
+            (
+                r#"{"kind":"APIResourceList","groupVersion":"v1","resources":[{"name":"pods"}]}"#,
+                "APIResourceList",
+            ),
+            (
+                r#"{"kind":"APIGroupList","apiVersion":"v1","groups":[]}"#,
+                "APIGroupList",
+            ),
             (r#"{"kind":null,"items":[]}"#, ""),
         ] {
             let (_, end) = list::<Value>(body);
@@ -850,6 +859,13 @@ mod types {
         for bad in ["", "null", "[]", "{", r#"{"metadata":{"name":"a"}} x"#] {
             assert!(decode_object::<Value>(WireFormat::Json, bad.as_bytes(), &options()).is_err());
         }
+        // A review has no name; what it says is its status.
+        let review = br#"{"kind":"SubjectAccessReview","metadata":{},"status":{"allowed":true}}"#;
+        let review = decode_object::<Value>(WireFormat::Json, review, &options());
+        assert_eq!(review.expect("a review")["status"]["allowed"], true);
+        let table = br#"{"kind":"Table","apiVersion":"meta.k8s.io/v1","rows":[]}"#;
+        let table = decode_object::<Value>(WireFormat::Json, table, &options());
+        assert!(matches!(table, Err(DecodeError::UnexpectedKind { .. })));
         let limits = Limits::default().object_bytes(5);
         let error =
             decode_object::<Value>(WireFormat::Json, A.as_bytes(), &options().limits(limits));

@@ -9,7 +9,8 @@ use crate::json::Outline;
 
 const WHAT: &str = "object";
 
-/// Decodes the whole body of an answer that is one object, as get, create and patch give it.
+/// Decodes the whole body of an answer that is one object, as get, create and patch give it. It need not have a name:
+/// reviews and other objects that no server stores have none.
 ///
 /// # Errors
 /// When the bytes are no object of this type. A `Status` in its place gives [`DecodeError::Status`].
@@ -29,7 +30,10 @@ pub fn decode_object<K: FromWire>(
         WireFormat::Json => Outline::read(WHAT, body)?,
     };
     if !outline.is_named() {
-        return Err(unnamed(WHAT, &outline));
+        match unnamed(WHAT, &outline) {
+            DecodeError::Unnamed { .. } => {}
+            error => return Err(error),
+        }
     }
     Context::new(options.clone()).read(&outline, Types::default())
 }

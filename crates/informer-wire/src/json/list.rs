@@ -340,6 +340,10 @@ impl ListSplitter {
         }
         let object = self.head_object();
         let metadata = member(&object, b"metadata").map(|range| object[range].to_vec());
+        // Discovery's lists are of other things: an `APIResourceList` must not empty a cache.
+        if !self.has_items && metadata.is_none() {
+            return Err(unexpected(self.kind.as_deref().unwrap_or_default()));
+        }
         Ok(ListText {
             kind: self.kind.clone(),
             api_version: self.api_version.clone(),
