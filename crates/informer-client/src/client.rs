@@ -189,6 +189,11 @@ impl ClientBuilder {
             namespace,
             ..
         } = &self.config;
+        // The HTTP library would send them, over http too.
+        if !cluster.server.username().is_empty() || cluster.server.password().is_some() {
+            let reason = "it holds a user name or password; give them as credentials".to_owned();
+            return Err(informer_kubeconfig::ConfigError::Server { reason }.into());
+        }
         let https = cluster.server.scheme() == "https";
         let loopback = is_loopback(&cluster.server);
         let trusted = https || (loopback && self.credentials_on_loopback);

@@ -72,6 +72,16 @@ async fn plain_http_carries_no_credentials() {
     assert_eq!(request.header("impersonate-user"), None);
 }
 
+#[test]
+fn a_url_that_holds_credentials_is_refused() {
+    for url in ["http://me:pw@127.0.0.1:1", "https://me@host:1"] {
+        let mut config = Config::anonymous("http://127.0.0.1:1").unwrap();
+        config.cluster.server = url.parse().unwrap();
+        let error = Client::new(config).unwrap_err();
+        assert!(!format!("{error:?} {error}").contains("pw@"), "{error:?}");
+    }
+}
+
 #[tokio::test]
 async fn another_user_is_named_in_headers() {
     let server = Server::start(|_| Reply::json("{}")).await;
