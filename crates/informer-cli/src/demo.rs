@@ -23,7 +23,9 @@ use tokio::time::{MissedTickBehavior, interval_at};
 
 use crate::args::{DemoArgs, Output};
 use crate::output::{self, Line, Printer, json};
+use crate::serve::fill;
 use crate::signals;
+use crate::watch::never_started;
 use handlers::Seen;
 
 /// Pods as the demo caches them: about the size of the wire.
@@ -39,16 +41,16 @@ const CATCH_UP: Duration = Duration::from_secs(30);
 
 /// Runs the demo. Exit code 0 if all agrees in the end, 1 if not.
 pub(crate) async fn run(args: &DemoArgs) -> anyhow::Result<ExitCode> {
-    let end = signals::end(args.run_for)?;
+    let mut end = Box::pin(signals::end(args.run_for)?);
     let server = ApiServer::builder()
         .bookmark_period(Duration::from_secs(1))
         .start()
         .await
         .context("cannot start the API server on loopback")?;
-    let mut workload = Workload::new().pods(args.pods as usize).seed(args.seed);
-    workload
-        .fill(&server)
-        .context("cannot fill the API server")?;
+    let workload = Workload::new().pods(args.pods as usize).seed(args.seed);
+    let Some((server, workload)) = fill(server, workload, &mut end).await? else {
+        return never_started(&mut Printer::new(args.output, "pods"));
+    };
     let client = Client::anonymous(&server.url())?;
     let mut demo = Demo::start(args, client.clone()).await?;
     demo.say(&format!("serving {} pods at {}", args.pods, server.url()))?;

@@ -10,7 +10,7 @@ use crate::{output, signals};
 
 /// Runs the server. Prints its address once it answers.
 pub(crate) async fn run(args: &ServeArgs) -> anyhow::Result<ExitCode> {
-    let end = signals::end(args.run_for)?;
+    let mut end = Box::pin(signals::end(args.run_for)?);
     let server = ApiServer::builder()
         .port(args.port)
         .start()
@@ -25,8 +25,10 @@ pub(crate) async fn run(args: &ServeArgs) -> anyhow::Result<ExitCode> {
         std::fs::write(file, server.kubeconfig())
             .with_context(|| format!("cannot write the kubeconfig {}", file.display()))?;
     }
-    let mut workload = Workload::new().pods(args.pods as usize).seed(args.seed);
-    workload.fill(&server).context("cannot fill the server")?;
+    let workload = Workload::new().pods(args.pods as usize).seed(args.seed);
+    let Some((server, workload)) = fill(server, workload, &mut end).await? else {
+        return Ok(ExitCode::SUCCESS);
+    };
     output::say(&format!("serving {}", server.url()))?;
     eprintln!(
         "try: informer watch pods --server {0}, or kubectl --server {0} get pods -A",
@@ -39,4 +41,23 @@ pub(crate) async fn run(args: &ServeArgs) -> anyhow::Result<ExitCode> {
     }
     server.shutdown().await;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Fills a server, which takes a while with many pods. `None` if the command was told to end before it was done.
+///
+/// # Errors
+/// When the server refuses a pod.
+pub(crate) async fn fill(
+    server: ApiServer,
+    mut workload: Workload,
+    end: impl Future<Output = ()>,
+) -> anyhow::Result<Option<(ApiServer, Workload)>> {
+    let filling = tokio::task::spawn_blocking(move || {
+        let filled = workload.fill(&server);
+        filled.map(|()| (server, workload))
+    });
+    tokio::select! {
+        filled = filling => Ok(Some(filled?.context("cannot fill the API server")?)),
+        () = end => Ok(None),
+    }
 }

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
+use informer::client::Error;
 use informer::reflector::{ListWatchError, Report};
 
 /// After so long without a failure a reason counts as new again. Longer than the longest wait between two tries, so that
@@ -53,8 +54,16 @@ impl Troubles {
     }
 }
 
-/// Why the request itself is wrong, so that no later try can go well: HTTP 400, as for an unknown field of a selector.
+/// Why the request itself is wrong, so that no later try can go well: it cannot even be sent, as with a selector too long
+/// for a URL, or HTTP 400, as for an unknown field of a selector.
 fn hopeless(error: &ListWatchError) -> Option<String> {
+    if let ListWatchError::Other(source) = error
+        && let Some(error @ Error::Request { .. }) = source.downcast_ref::<Error>()
+    {
+        return Some(format!(
+            "the request cannot be sent; check selectors and options: {error}"
+        ));
+    }
     let status = error.status().filter(|status| status.code == 400)?;
     Some(format!(
         "the API server refuses the request; check selectors and options: {}",

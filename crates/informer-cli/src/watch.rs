@@ -63,7 +63,7 @@ pub(crate) async fn run(args: &WatchArgs) -> anyhow::Result<ExitCode> {
 }
 
 /// The command was told to end before it knew what to follow.
-fn never_started(printer: &mut Printer) -> anyhow::Result<ExitCode> {
+pub(crate) fn never_started(printer: &mut Printer) -> anyhow::Result<ExitCode> {
     printer.print(&Line::Final {
         count: 0,
         resource_version: String::new(),

@@ -58,10 +58,13 @@ async fn server(pods: usize) -> ApiServer {
 #[test]
 fn what_only_the_caller_can_mend_is_one_line_and_exit_2() {
     let here = ["--server", "http://127.0.0.1:1"];
+    // No URL is as long as that.
+    let long = "a".repeat(60) + &",a".repeat(40_000);
     for wrong in [
         &["watch", "pods", "-n", "a/b"][..],
         &["watch", "pods", "-n", "Shop"],
         &["watch", "pods", "-l", "=="],
+        &["watch", "pods", "-l", &long],
         &["watch", "pods", "--field-selector", "status.phase"],
         &["watch", "a/b/c/d"],
         &["watch", "demo.example/v1/widgets", "--as", "typed"],
@@ -118,6 +121,23 @@ async fn a_reader_that_does_not_read_cannot_hold_the_end_up() {
     std::thread::sleep(Duration::from_millis(500));
     terminate(&child);
     exit_of(&mut child);
+}
+
+/// A server that is still being filled ends when it is told to.
+#[test]
+fn a_fill_that_takes_long_does_not_hold_the_end_up() {
+    for args in [
+        &["demo", "--pods", "1000000", "-o", "json"][..],
+        &["serve", "--pods", "1000000", "--port", "0"],
+    ] {
+        let mut child = informer(args).spawn().unwrap();
+        std::thread::sleep(Duration::from_millis(500));
+        terminate(&child);
+        assert_eq!(exit_of(&mut child).code(), Some(0), "{args:?}");
+        let last = r#"{"event":"final","count":0,"resourceVersion":"","keys":{}}"#;
+        let expected = if args[0] == "demo" { last } else { "" };
+        assert_eq!(text_of(child.stdout.take()).trim_end(), expected);
+    }
 }
 
 /// However many events wait to be printed, and go on coming, the last line comes.
