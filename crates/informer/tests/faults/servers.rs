@@ -1,0 +1,158 @@
+//! Servers that go away and come back: with the same data, with newer data, with older data.
+
+use std::time::Duration;
+
+use informer::ListMode;
+use informer_testkit::{Answer, ApiServer};
+use serde_json::json;
+
+use crate::history::Told;
+use crate::rig::{MODES, Rig, any_watch, delete, listed, server, write};
+
+/// peers 43, 44, 59: what happened in the gap is heard of once.
+#[tokio::test]
+async fn what_is_missed_in_a_gap_is_made_up_for() {
+    for mode in MODES {
+        let mut rig = Rig::synced(mode, 6).await;
+        rig.change_while_away(|server| {
+            delete(server, 0);
+            write(server, 1, "green");
+            write(server, 9, "new");
+            // Deleted and made anew.
+            delete(server, 2);
+            write(server, 2, "green");
+            server.compact();
+        })
+        .await;
+        rig.agrees().await;
+        let missed = Told::Deleted {
+            final_state_unknown: true,
+        };
+        let relist = Told::Updated {
+            cause: informer::Cause::Relist,
+        };
+        let initial = Told::Added { initial: true };
+        let added = Told::Added { initial: false };
+        assert_eq!(
+            rig.history.of("default/c0"),
+            [initial.clone(), missed.clone()]
+        );
+        assert_eq!(rig.history.of("shop/c1"), [initial.clone(), relist]);
+        assert_eq!(rig.history.of("shop/c9"), [added.clone()]);
+        assert_eq!(
+            rig.history.of("default/c2"),
+            [initial.clone(), missed, added]
+        );
+        assert_eq!(rig.history.of("shop/c3"), [initial]);
+        rig.end().await;
+    }
+}
+
+/// peers 14: the history is still there, so no list is needed.
+#[tokio::test]
+async fn a_restart_with_the_same_data_needs_no_list() {
+    for mode in MODES {
+        let mut rig = Rig::synced(mode, 6).await;
+        rig.change_while_away(|server| {
+            delete(server, 0);
+            write(server, 1, "green");
+        })
+        .await;
+        rig.agrees().await;
+        assert_eq!(rig.lists(), 0);
+        let seen = Told::Deleted {
+            final_state_unknown: false,
+        };
+        assert_eq!(rig.history.of("default/c0")[1..], [seen]);
+        rig.end().await;
+    }
+}
+
+/// The server comes back as another one: restored from a backup, or from later.
+#[tokio::test]
+async fn a_server_may_come_back_from_another_time() {
+    for mode in MODES {
+        for (seed, later) in [(1, false), (1, true), (2, false), (2, true)] {
+            let first = ApiServer::builder()
+                .seed(1)
+                .first_revision(1000)
+                .bookmark_period(Duration::from_millis(100))
+                .start()
+                .await
+                .unwrap();
+            (0..6).for_each(|number| write(&first, number, "red"));
+            let mut rig = Rig::start(first, mode);
+            rig.history.allow_rewinds();
+            rig.agrees().await;
+            rig.has_bookmarks().await;
+
+            let port = rig.server.address().port();
+            let other = ApiServer::builder()
+                .seed(seed)
+                .first_revision(if later { 5000 } else { 10 })
+                .start()
+                .await
+                .unwrap();
+            // Its history begins after the first one's end.
+            other.compact();
+            (0..4).for_each(|number| write(&other, number, "green"));
+            let spare = server().await;
+            std::mem::replace(&mut rig.server, spare).shutdown().await;
+            rig.come_back(port, other.shutdown().await).await;
+            rig.agrees().await;
+            assert!(rig.lists() <= 4, "{} lists", rig.lists());
+
+            write(&rig.server, 1, "blue");
+            delete(&rig.server, 2);
+            rig.agrees().await;
+            rig.end().await;
+        }
+    }
+}
+
+/// The delete of an object's earlier life comes after its later life has begun.
+#[tokio::test]
+async fn a_late_delete_of_an_earlier_life_deletes_nothing() {
+    let rig = Rig::synced(ListMode::List, 3).await;
+    let object = |uid: &str, version: u64| {
+        json!({"kind": "ConfigMap", "apiVersion": "v1", "metadata": {"name": "twin",
+            "namespace": "default", "uid": uid, "resourceVersion": version.to_string()}})
+    };
+    let now = rig.server.resource_version();
+    let events = [
+        json!({"type": "ADDED", "object": object("one", now + 1)}),
+        json!({"type": "ADDED", "object": object("two", now + 3)}),
+        json!({"type": "DELETED", "object": object("one", now + 2)}),
+        json!({"type": "MODIFIED", "object": object("two", now + 4)}),
+    ];
+    let body: String = events.iter().map(|event| format!("{event}\n")).collect();
+    rig.server.fail_next(any_watch(), Answer::json(200, body));
+    rig.server.drop_watches();
+    rig.until("the second life", |rig| {
+        rig.history.of("default/twin").len() >= 4
+    })
+    .await;
+    let told = rig.history.of("default/twin");
+    let missed = Told::Deleted {
+        final_state_unknown: true,
+    };
+    assert_eq!(told[1], missed);
+    assert!(matches!(told[2], Told::Added { .. }) && matches!(told[3], Told::Updated { .. }));
+    assert_eq!(rig.cached()["default/twin"], ("two".to_owned(), now + 4));
+
+    // The server never had that object and is behind what the script claimed: a list sets it right.
+    (0..10).for_each(|_| {
+        write(
+            &rig.server,
+            0,
+            &format!("{}", rig.server.resource_version()),
+        )
+    });
+    rig.server.compact();
+    let expired = informer_testkit::Status::new(410, "Expired", "too old");
+    rig.server
+        .end_watches(informer_testkit::StreamEnd::Error(expired));
+    rig.agrees().await;
+    assert!(!listed(&rig.server).contains_key("default/twin"));
+    rig.end().await;
+}
