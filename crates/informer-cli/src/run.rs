@@ -180,7 +180,7 @@ impl<K: Object> Run<K> {
         let status = self.informer.status().reflector;
         match status.last_error {
             Some(error) => format!(
-                "{} requests failed in a row, the last one: {error}",
+                "requests that failed in a row: {}, the last one: {error}",
                 status.attempts
             ),
             None => "the first list has not arrived; no request has failed".to_owned(),

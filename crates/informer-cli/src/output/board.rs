@@ -142,7 +142,7 @@ impl Board {
     /// Changes a second over the last few seconds.
     fn rate(&self) -> f64 {
         let now = self.started.elapsed().as_secs_f64();
-        let span = now.min(RATE_SECONDS).max(0.1);
+        let span = now.clamp(0.1, RATE_SECONDS);
         let changes = self
             .recent
             .iter()

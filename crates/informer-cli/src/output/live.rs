@@ -52,7 +52,7 @@ impl Screen {
     }
 
     /// Takes away what was drawn.
-    pub(crate) fn leave(&mut self) {
+    pub(crate) fn leave(&self) {
         self.bar.finish_and_clear();
     }
 
