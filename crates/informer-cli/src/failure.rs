@@ -1,6 +1,7 @@
 //! How the command ends when it cannot go on: one clear line on stderr, and an exit code.
 
 use std::fmt;
+use std::io;
 use std::process::ExitCode;
 
 /// What only the caller can mend: arguments, selectors, the kubeconfig.
@@ -40,7 +41,13 @@ pub(crate) fn printable(text: &str) -> String {
 }
 
 /// Says why the command ends. Exit code 2: the caller must change something; 1: it failed.
+///
+/// A reader that has gone, as after `| head -1`, has what it wanted and is told nothing.
 pub(crate) fn report(error: &anyhow::Error) -> ExitCode {
+    let output = error.downcast_ref::<io::Error>();
+    if output.is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe) {
+        return ExitCode::FAILURE;
+    }
     eprintln!("informer: {}", one_line(error));
     if error.is::<Usage>() {
         ExitCode::from(2)
