@@ -59,6 +59,41 @@ async fn a_first_list_that_fails_in_any_way_is_tried_again() {
     }
 }
 
+/// What is no list must not be taken for an empty one: that would delete everything.
+#[tokio::test]
+async fn a_relist_that_is_answered_with_nonsense_deletes_nothing() {
+    let nonsense = [
+        "",
+        "null",
+        "{}",
+        "[]",
+        "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"metadata\":{},\"status\":\"Success\"}",
+        "{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"status\":\"Failure\",\"code\":503}",
+        "{\"kind\":\"SecretList\",\"apiVersion\":\"v1\",\"metadata\":{\"resourceVersion\":\"9\"},\"items\":[]}",
+        "{\"kind\":\"ConfigMap\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"a\",\"resourceVersion\":\"9\"}}",
+        "{\"error\":\"no healthy upstream\"}",
+        "{\"kind\":\"ConfigMapList\",\"apiVersion\":\"v1\",\"metadata\":{\"resourceVersion\":\"9\"},\"items\":[",
+        "{\"kind\":\"ConfigMapList\",\"apiVersion\":\"v1\",\"metadata\":{\"resourceVersion\":\"9\"},\"items\":{}}",
+        "{\"type\":\"ADDED\",\"object\":{}}",
+    ];
+    for body in nonsense {
+        let rig = Rig::synced(ListMode::List, 9).await;
+        let expired = Status::new(410, "Expired", "too old resource version");
+        rig.server.fail_next(any_watch(), expired);
+        rig.server.fail_next(any_list(), Answer::json(200, body));
+        rig.server.clear_requests();
+        rig.server.drop_watches();
+        rig.until("a second list", |rig| rig.lists() >= 2).await;
+        rig.agrees().await;
+        assert_eq!(
+            rig.history.len(),
+            9,
+            "{body}: all objects were there all the time"
+        );
+        rig.end().await;
+    }
+}
+
 /// peers 24: no answer, and a body that stalls half way.
 #[tokio::test]
 async fn a_list_that_hangs_is_given_up() {

@@ -52,12 +52,11 @@ pub(crate) fn http() -> HttpConfig {
         .watch_answer(second)
 }
 
-pub(crate) fn informer(
-    server: &ApiServer,
+pub(crate) fn informer_over(
+    client: Client,
     config: ReflectorConfig,
     http: HttpConfig,
 ) -> SharedInformer<ConfigMap> {
-    let client = Client::anonymous(&server.url()).unwrap();
     let source = HttpListerWatcher::<ConfigMap>::all(client).config(http);
     SharedInformer::builder(source)
         .reflector_config(config)
@@ -76,7 +75,8 @@ impl Rig {
     }
 
     pub(crate) fn start_with(server: ApiServer, config: ReflectorConfig, http: HttpConfig) -> Self {
-        let informer = informer(&server, config, http);
+        let client = Client::anonymous(&server.url()).unwrap();
+        let informer = informer_over(client, config, http);
         let history = History::default();
         let registration = record(&informer, &history);
         informer.start().unwrap();

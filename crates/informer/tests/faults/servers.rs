@@ -7,7 +7,9 @@ use informer_testkit::{Answer, ApiServer};
 use serde_json::json;
 
 use crate::history::Told;
-use crate::rig::{MODES, Rig, any_watch, delete, listed, server, write};
+use crate::rig::{
+    MODES, Rig, any_watch, config, delete, http, informer_over, listed, server, within, write,
+};
 
 /// peers 43, 44, 59: what happened in the gap is heard of once.
 #[tokio::test]
@@ -107,6 +109,62 @@ async fn a_server_may_come_back_from_another_time() {
             rig.agrees().await;
             rig.end().await;
         }
+    }
+}
+
+/// peers 70: what was written can be read back once the cache has caught up, whatever happens meanwhile.
+#[tokio::test]
+async fn writes_are_read_back_through_all_interruptions() {
+    for mode in MODES {
+        let rig = Rig::synced(mode, 6).await;
+        for round in 0..60_usize {
+            let expired = informer_testkit::Status::new(410, "Expired", "too old");
+            match round % 6 {
+                1 => rig.server.drop_watches(),
+                3 => rig.server.end_watches(informer_testkit::StreamEnd::Cut),
+                5 => rig
+                    .server
+                    .end_watches(informer_testkit::StreamEnd::Error(expired)),
+                _ => {}
+            }
+            write(&rig.server, round % 6, &format!("{round}"));
+            let (key, written) = listed(&rig.server)
+                .into_iter()
+                .max_by_key(|(_, version)| version.1)
+                .unwrap();
+            within(rig.informer.wait_until(written.1.into()).into_future())
+                .await
+                .unwrap();
+            assert_eq!(rig.cached()[&key], written);
+        }
+        rig.agrees().await;
+        rig.end().await;
+    }
+}
+
+/// peers 25, 65: many informers over one client.
+#[tokio::test]
+async fn many_informers_share_a_client() {
+    let server = server().await;
+    (0..5).for_each(|number| write(&server, number, "red"));
+    let client = informer::Client::anonymous(&server.url()).unwrap();
+    let many: Vec<_> = (0..200)
+        .map(|_| informer_over(client.clone(), config(ListMode::Auto), http()))
+        .collect();
+    many.iter().for_each(|informer| informer.start().unwrap());
+    for informer in &many {
+        within(informer.synced().into_future()).await.unwrap();
+        assert_eq!(informer.store().len(), 5);
+    }
+    server.drop_watches();
+    write(&server, 5, "green");
+    for informer in &many {
+        let newest = server.resource_version().into();
+        within(informer.wait_until(newest).into_future())
+            .await
+            .unwrap();
+        assert_eq!(informer.store().len(), 6);
+        within(informer.stop()).await.unwrap();
     }
 }
 
