@@ -155,7 +155,9 @@ pub(crate) struct Seen {
 pub(crate) struct Troubles {
     /// Watches that ended in "expired", by status 410 or an event.
     pub(crate) expired_watches: usize,
-    /// Failures other than those.
+    /// Lists of either sort that failed, and so brought nothing.
+    pub(crate) failed_lists: usize,
+    /// All failures other than expired watches.
     pub(crate) failures: Vec<String>,
     /// Whatever is no failure of a request: objects set aside, a server that went back in time, no streaming lists.
     pub(crate) oddities: Vec<String>,
@@ -172,6 +174,7 @@ impl Troubles {
             self.expired_watches += 1;
             return;
         }
+        self.failed_lists += usize::from(*during != Operation::Watch);
         self.failures.push(report.to_string());
     }
 }
