@@ -70,18 +70,11 @@ impl Machine {
         self.actions.push_back(Action::BeginReplace);
         self.actions.push_back(Action::List { options, use_known });
         self.state = State::Listing(Listing {
-            purpose: Purpose::Sync,
             requested,
             limit,
             full,
             use_known,
-            answered: false,
-            last_progress: now,
-            page: 1,
-            items_in_page: 0,
-            empty_pages: 0,
-            token: None,
-            resource_version: None,
+            ..Listing::new(now, Purpose::Sync)
         });
     }
 
@@ -203,20 +196,7 @@ impl Machine {
             options,
             use_known: false,
         });
-        self.state = State::Listing(Listing {
-            purpose: Purpose::Probe,
-            requested: None,
-            limit: Some(1),
-            full: false,
-            use_known: false,
-            answered: false,
-            last_progress: now,
-            page: 1,
-            items_in_page: 0,
-            empty_pages: 0,
-            token: None,
-            resource_version: None,
-        });
+        self.state = State::Listing(Listing::new(now, Purpose::Probe));
     }
 
     fn probe_ended(&mut self, now: Instant) {

@@ -58,6 +58,24 @@ pub(super) enum Purpose {
 }
 
 impl Listing {
+    /// The first page of a list, asked for now.
+    pub(super) const fn new(now: Instant, purpose: Purpose) -> Self {
+        Self {
+            purpose,
+            requested: None,
+            limit: None,
+            full: false,
+            use_known: false,
+            answered: false,
+            last_progress: now,
+            page: 1,
+            items_in_page: 0,
+            empty_pages: 0,
+            token: None,
+            resource_version: None,
+        }
+    }
+
     pub(super) const fn opened(&mut self, now: Instant) {
         self.answered = true;
         self.last_progress = now;
