@@ -186,6 +186,21 @@ fn an_older_list_changes_nothing_but_a_rewind_holds() {
     );
 }
 
+// INV-STORE-8: what a server wrote after it went back can have a UID and version that were seen before.
+#[test]
+fn a_rewind_replaces_even_a_copy_of_the_same_version() {
+    let store = fed("1", 50);
+    let stored = store.get("a").expect("it was added");
+    let list = |rewind| {
+        let mut list = store.begin_replace();
+        list.insert(key("a"), a("1", 50));
+        list.finish(ReplaceEnd::new(version(50)).rewind(rewind));
+        store.get("a").expect("it is listed")
+    };
+    assert!(Arc::ptr_eq(&stored, &list(false)));
+    assert!(!Arc::ptr_eq(&stored, &list(true)));
+}
+
 #[test]
 fn a_sink_says_which_copy_it_knows() {
     let store = fed("1", 5);
