@@ -40,7 +40,7 @@ async fn what_is_missed_in_a_gap_is_made_up_for() {
             [initial.clone(), missed.clone()]
         );
         assert_eq!(rig.history.of("shop/c1"), [initial.clone(), relist]);
-        assert_eq!(rig.history.of("shop/c9"), [added.clone()]);
+        assert_eq!(rig.history.of("shop/c9"), std::slice::from_ref(&added));
         assert_eq!(
             rig.history.of("default/c2"),
             [initial.clone(), missed, added]

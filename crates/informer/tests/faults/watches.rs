@@ -237,6 +237,7 @@ async fn a_watch_that_opens_badly_is_opened_again() {
 #[tokio::test]
 async fn a_silent_watch_is_opened_again_without_a_list() {
     let rig = Rig::synced(ListMode::List, 5).await;
+    rig.has_bookmarks().await;
     rig.server
         .fail_next(any_watch(), Fault::Stall { after: 600 });
     rig.server.drop_watches();
