@@ -8,7 +8,7 @@ use std::time::Instant;
 use parking_lot::MutexGuard;
 
 use crate::effects::Effects;
-use crate::key::{KeyError, KeyLike, ObjectKey};
+use crate::key::{KeyError, KeyLike, KeyText, ObjectKey};
 use crate::object::Object;
 use crate::overlay::{Laid, Overlaid};
 use crate::root::Root;
@@ -81,13 +81,15 @@ impl<'a, K: Object> Batch<'a, K> {
     /// When the object has no name; the batch is as it was.
     pub fn add(&mut self, object: impl Into<Arc<K>>) -> Result<Option<Arc<K>>, KeyError> {
         let object = object.into();
-        Ok(self.upsert(ObjectKey::try_of(&*object)?, object))
+        let text = KeyText::try_of(&*object)?;
+        let (slot, key) = self.root.resolve(&text);
+        Ok(self.write(slot, key, object))
     }
 
     /// Adds an object under this key, or replaces the one there, which is returned.
     pub fn upsert(&mut self, key: ObjectKey, object: Arc<K>) -> Option<Arc<K>> {
-        self.is_changed = true;
-        self.root.write(key, object, &mut self.effects)
+        let slot = self.root.find(&key);
+        self.write(slot, key, object)
     }
 
     /// Takes the object of a key out, whatever it is.
@@ -178,6 +180,17 @@ impl<'a, K: Object> Batch<'a, K> {
 
 /// What the store itself does in batches.
 impl<K: Object> Batch<'_, K> {
+    /// Writes an object into the slot of its key, which was looked up.
+    pub(crate) fn write(
+        &mut self,
+        slot: Option<u32>,
+        key: ObjectKey,
+        object: Arc<K>,
+    ) -> Option<Arc<K>> {
+        self.is_changed = true;
+        self.root.write(slot, key, object, &mut self.effects)
+    }
+
     pub(crate) const fn root(&self) -> &Root<K> {
         &self.root
     }
@@ -189,6 +202,9 @@ impl<K: Object> Batch<'_, K> {
 
     /// The listed copy of an object is the stored one: whatever made it out of date is undone.
     pub(crate) fn confirm(&mut self, key: &ObjectKey) {
+        if self.root.stale().count() == 0 {
+            return;
+        }
         if self
             .root
             .find(key)

@@ -51,16 +51,32 @@ const fn tag_of(hash: u32) -> u8 {
 impl Element for Bucket {}
 
 impl Bucket {
+    /// A bit in each byte whose tag may be this one; what is set too much is far above a real one.
+    #[inline]
+    fn candidates(&self, tag: u8) -> u128 {
+        const ONES: u128 = u128::from_ne_bytes([1; 16]);
+        const HIGHS: u128 = u128::from_ne_bytes([0x80; 16]);
+        let mut bytes = [0; 16];
+        bytes[..WIDTH].copy_from_slice(&self.tags);
+        // Zero where the tags are equal.
+        let difference = u128::from_le_bytes(bytes) ^ (ONES * u128::from(tag));
+        let equal = difference.wrapping_sub(ONES) & !difference & HIGHS;
+        equal & ((1 << (8 * u32::from(self.len))) - 1)
+    }
+
     #[inline]
     fn find(&self, tag: u8, mut is_it: impl FnMut(u32) -> bool) -> Option<u32> {
-        let len = self.len as usize;
-        for (own, &number) in self.tags.iter().zip(&self.numbers).take(len) {
-            if *own == tag && is_it(number) {
+        let mut candidates = self.candidates(tag);
+        while candidates != 0 {
+            let number = *self.numbers.get(candidates.trailing_zeros() as usize / 8)?;
+            if is_it(number) {
                 return Some(number);
             }
+            candidates &= candidates - 1;
         }
-        let mut more = self.more.iter().flat_map(|more| more.iter());
-        more.find(|(own, number)| *own == tag && is_it(*number))
+        let more = self.more.as_ref()?;
+        more.iter()
+            .find(|(own, number)| *own == tag && is_it(*number))
             .map(|(_, number)| *number)
     }
 

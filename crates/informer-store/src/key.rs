@@ -36,9 +36,7 @@ use crate::pages::Element;
 #[doc(alias = "ObjectRef")]
 pub struct ObjectKey(Arc<HeaderSlice<Header, str>>);
 
-/// Texts up to this length are built on the stack; few are longer.
-const SHORT: usize = 192;
-
+#[derive(Clone, Copy)]
 struct Header {
     hash: u64,
     /// Where the namespace starts, after `cluster|`.
@@ -83,6 +81,7 @@ pub trait KeyLike: sealed::Sealed {
 mod sealed {
     pub trait Sealed {}
     impl Sealed for super::ObjectKey {}
+    impl Sealed for super::KeyText {}
     impl Sealed for str {}
     impl Sealed for String {}
     impl<T: Sealed + ?Sized> Sealed for &T {}
@@ -151,12 +150,7 @@ impl ObjectKey {
     /// # Errors
     /// When the object has no name.
     pub fn try_of<K: Object>(object: &K) -> Result<Self, KeyError> {
-        if object.name().is_empty() {
-            return Err(KeyError {
-                namespace: object.namespace().map(str::to_owned),
-            });
-        }
-        Ok(Self::of(object))
+        Ok(KeyText::try_of(object)?.to_key())
     }
 
     /// The same key in a named cluster.
@@ -170,42 +164,7 @@ impl ObjectKey {
     }
 
     fn build(cluster: Option<&str>, namespace: &str, name: &str) -> Self {
-        let length = cluster.map_or(0, |c| c.len() + 1) + namespace.len() + 1 + name.len();
-        if length <= SHORT {
-            let mut text = ArrayString::<SHORT>::new_const();
-            return Self::build_in(&mut text, cluster, namespace, name);
-        }
-        Self::build_in(&mut String::with_capacity(length), cluster, namespace, name)
-    }
-
-    /// Builds the text in an empty buffer first, as the key is one allocation of just its size.
-    fn build_in<T>(text: &mut T, cluster: Option<&str>, namespace: &str, name: &str) -> Self
-    where
-        T: fmt::Write + AsRef<str>,
-    {
-        let mut push = |part: &str| {
-            // Neither buffer is too short, and neither fails otherwise.
-            let _ = text.write_str(part);
-            offset(text.as_ref().len())
-        };
-        let mut namespace_at = 0;
-        if let Some(cluster) = cluster {
-            push(cluster);
-            namespace_at = push("|");
-        }
-        let mut name_at = namespace_at;
-        if !namespace.is_empty() {
-            push(namespace);
-            name_at = push("/");
-        }
-        push(name);
-        let text = text.as_ref();
-        let header = Header {
-            hash: hash_text(text),
-            namespace_at,
-            name_at,
-        };
-        Self(Arc::from_header_and_str(header, text))
+        KeyText::new(cluster, namespace, name).to_key()
     }
 
     /// The canonical text: `namespace/name`, `name`, or either after `cluster|`.
@@ -241,6 +200,98 @@ impl ObjectKey {
     #[must_use]
     pub fn cached_hash(&self) -> u64 {
         self.0.header.hash
+    }
+}
+
+/// The text of a key on the stack: enough to look an object up, and to make the key of it.
+pub(crate) struct KeyText {
+    text: TextBuffer,
+    header: Header,
+}
+
+/// Texts up to this length need no allocation; few are longer.
+const SHORT: usize = 192;
+
+enum TextBuffer {
+    Short(ArrayString<SHORT>),
+    Long(String),
+}
+
+impl TextBuffer {
+    fn as_str(&self) -> &str {
+        match self {
+            Self::Short(text) => text,
+            Self::Long(text) => text,
+        }
+    }
+
+    fn push(&mut self, part: &str) -> u32 {
+        match self {
+            // It was chosen because all parts fit.
+            Self::Short(text) => text.push_str(part),
+            Self::Long(text) => text.push_str(part),
+        }
+        offset(self.as_str().len())
+    }
+}
+
+impl KeyText {
+    fn new(cluster: Option<&str>, namespace: &str, name: &str) -> Self {
+        let length = cluster.map_or(0, |c| c.len() + 1) + namespace.len() + 1 + name.len();
+        let mut text = if length <= SHORT {
+            TextBuffer::Short(ArrayString::new_const())
+        } else {
+            TextBuffer::Long(String::with_capacity(length))
+        };
+        let mut namespace_at = 0;
+        if let Some(cluster) = cluster {
+            text.push(cluster);
+            namespace_at = text.push("|");
+        }
+        let mut name_at = namespace_at;
+        if !namespace.is_empty() {
+            text.push(namespace);
+            name_at = text.push("/");
+        }
+        text.push(name);
+        let hash = hash_text(text.as_str());
+        Self {
+            text,
+            header: Header {
+                hash,
+                namespace_at,
+                name_at,
+            },
+        }
+    }
+
+    /// The text of an object's key.
+    pub(crate) fn try_of<K: Object>(object: &K) -> Result<Self, KeyError> {
+        let namespace = object.namespace();
+        if object.name().is_empty() {
+            return Err(KeyError {
+                namespace: namespace.map(str::to_owned),
+            });
+        }
+        Ok(Self::new(
+            None,
+            namespace.unwrap_or_default(),
+            object.name(),
+        ))
+    }
+
+    pub(crate) fn to_key(&self) -> ObjectKey {
+        ObjectKey(Arc::from_header_and_str(self.header, self.text.as_str()))
+    }
+}
+
+impl KeyLike for KeyText {
+    fn as_text(&self) -> &str {
+        self.text.as_str()
+    }
+
+    fn text_hash(&self) -> u64 {
+        self.header.hash
     }
 }
 

@@ -10,6 +10,7 @@ mod index;
 #[cfg(feature = "k8s-openapi")]
 mod k8s;
 mod key;
+mod list;
 mod lister;
 mod object;
 mod overlay;
@@ -18,6 +19,7 @@ mod posting;
 mod replacement;
 mod root;
 mod selector;
+mod signal;
 mod sink;
 mod snapshot;
 mod store;

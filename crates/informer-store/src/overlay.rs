@@ -165,20 +165,40 @@ impl<K: Object> Root<K> {
         }
     }
 
+    /// The same for a key whose slot was looked up.
+    pub(crate) fn base_in(&self, slot: Option<u32>, key: &ObjectKey) -> Option<&Arc<K>> {
+        match self.laid(key) {
+            Some(laid) => laid.base.as_ref(),
+            None => self.object(slot?),
+        }
+    }
+
     fn show(&mut self, key: ObjectKey, object: Arc<K>, effects: &mut Effects<K>) -> Option<Arc<K>> {
-        let plan = self.plan(&key, &object);
+        let slot = self.find(&key);
+        self.show_in(slot, key, object, effects)
+    }
+
+    fn show_in(
+        &mut self,
+        slot: Option<u32>,
+        key: ObjectKey,
+        object: Arc<K>,
+        effects: &mut Effects<K>,
+    ) -> Option<Arc<K>> {
+        let plan = self.plan(slot, &key, &object);
         self.place(key, object, plan, effects)
     }
 
-    /// The server says this of a key. Returns what it had said before.
+    /// The server says this of a key, whose slot was looked up. Returns what it had said before.
     pub(crate) fn write(
         &mut self,
+        slot: Option<u32>,
         key: ObjectKey,
         object: Arc<K>,
         effects: &mut Effects<K>,
     ) -> Option<Arc<K>> {
         let Some(laid) = self.laid(&key) else {
-            return self.show(key, object, effects);
+            return self.show_in(slot, key, object, effects);
         };
         let is_superseded = self
             .get(&key)

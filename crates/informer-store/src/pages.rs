@@ -1,8 +1,10 @@
 //! A vector in small shared pages: cloned in constant time, changed by copying one page and the path to it.
 //!
 //! # Invariants
-//! - Leaves are full but for the last; branches are full but for those on the right edge.
-//! - All leaves lie at one depth; the root has more than one child, or is the only branch.
+//! - The last page, the tail, hangs on the vector itself: what is appended or taken off touches it alone. It is empty
+//!   only if the vector is.
+//! - All other pages are full and are the leaves of a tree, all at one depth. Branches are full but for those on the
+//!   right edge, and a root of branches has more than one.
 //! - A page is copied only while a clone of the vector shares it.
 
 use std::hint::black_box;
@@ -10,7 +12,7 @@ use std::hint::black_box;
 use arrayvec::ArrayVec;
 use triomphe::Arc;
 
-/// Children of a branch. Small, because the first change after a clone counts up a reference for each of them.
+/// Children of a branch. Few, because the first change after a clone counts up a reference for each of them.
 const FANOUT: usize = 16;
 const FANOUT_BITS: u32 = FANOUT.trailing_zeros();
 
@@ -29,9 +31,9 @@ impl<T> Element for std::sync::Arc<T> {
     }
 }
 
-fn warm<T>(page: &Arc<T>) {
-    black_box(Arc::strong_count(page));
-}
+impl Element for u32 {}
+impl Element for u64 {}
+impl<T: Clone> Element for Option<T> {}
 
 /// Clones references in groups, each warmed first.
 pub(crate) fn cloned<'a, T: Element + 'a>(
@@ -49,26 +51,24 @@ pub(crate) fn cloned<'a, T: Element + 'a>(
     }
 }
 
-impl Element for u32 {}
-impl Element for u64 {}
-impl<T: Clone> Element for Option<T> {}
-
-/// A persistent vector whose leaves hold `B` elements (a power of two).
+/// A persistent vector whose pages hold `B` elements (a power of two).
 pub(crate) struct PagedVec<T, const B: usize> {
+    /// All pages but the last.
     root: Option<Arc<Branch<T, B>>>,
+    tail: Option<Arc<Page<T, B>>>,
     len: u32,
-    /// How far a leaf's number is shifted to find the root's child.
+    /// How far a page's number is shifted to find the root's child.
     shift: u32,
 }
 
+struct Page<T, const B: usize>(ArrayVec<T, B>);
+
 enum Branch<T, const B: usize> {
     Branches(ArrayVec<Arc<Self>, FANOUT>),
-    Leaves(ArrayVec<Arc<Leaf<T, B>>, FANOUT>),
+    Pages(ArrayVec<Arc<Page<T, B>>, FANOUT>),
 }
 
-struct Leaf<T, const B: usize>(ArrayVec<T, B>);
-
-impl<T: Element, const B: usize> Clone for Leaf<T, B> {
+impl<T: Element, const B: usize> Clone for Page<T, B> {
     fn clone(&self) -> Self {
         self.0.iter().for_each(T::warm);
         Self(self.0.clone())
@@ -82,18 +82,33 @@ impl<T, const B: usize> Clone for Branch<T, B> {
                 branches.iter().for_each(warm);
                 Self::Branches(branches.clone())
             }
-            Self::Leaves(leaves) => {
-                leaves.iter().for_each(warm);
-                Self::Leaves(leaves.clone())
+            Self::Pages(pages) => {
+                pages.iter().for_each(warm);
+                Self::Pages(pages.clone())
             }
         }
     }
 }
 
+fn warm<T>(page: &Arc<T>) {
+    black_box(Arc::strong_count(page));
+}
+
+/// What is behind the pointer, alone: a copy of it if it is shared.
+#[inline]
+fn own<T: Clone>(shared: &mut Arc<T>) -> Option<&mut T> {
+    if !shared.is_unique() {
+        *shared = Arc::new(T::clone(shared));
+    }
+    Arc::get_mut(shared)
+}
+
 impl<T, const B: usize> Clone for PagedVec<T, B> {
     fn clone(&self) -> Self {
+        let (root, tail) = (self.root.clone(), self.tail.clone());
         Self {
-            root: self.root.clone(),
+            root,
+            tail,
             len: self.len,
             shift: self.shift,
         }
@@ -104,6 +119,7 @@ impl<T, const B: usize> Default for PagedVec<T, B> {
     fn default() -> Self {
         Self {
             root: None,
+            tail: None,
             len: 0,
             shift: 0,
         }
@@ -124,26 +140,31 @@ impl<T, const B: usize> PagedVec<T, B> {
         self.len == 0
     }
 
+    /// The number of the last page.
+    const fn tail_number(&self) -> u32 {
+        self.len.saturating_sub(1) >> Self::BITS
+    }
+
     #[inline]
     pub(crate) fn get(&self, index: u32) -> Option<&T> {
-        self.leaf(index >> Self::BITS)?
+        self.page(index >> Self::BITS)?
             .get(index as usize & (B - 1))
     }
 
-    /// The elements of one leaf.
+    /// The elements of one page.
     #[inline]
-    fn leaf(&self, number: u32) -> Option<&[T]> {
+    fn page(&self, number: u32) -> Option<&[T]> {
+        if number >= self.tail_number() {
+            let tail = self.tail.as_ref().filter(|_| number == self.tail_number());
+            return tail.map(|tail| tail.0.as_slice());
+        }
         let mut branch = &**self.root.as_ref()?;
         let mut shift = self.shift;
-        // A number beyond the end may have bits above the root's.
-        if (number >> shift) as usize >= FANOUT {
-            return None;
-        }
         loop {
             let child = (number >> shift) as usize & (FANOUT - 1);
             match branch {
                 Branch::Branches(branches) => branch = branches.get(child)?,
-                Branch::Leaves(leaves) => return leaves.get(child).map(|leaf| leaf.0.as_slice()),
+                Branch::Pages(pages) => return pages.get(child).map(|page| page.0.as_slice()),
             }
             shift = shift.saturating_sub(FANOUT_BITS);
         }
@@ -153,15 +174,10 @@ impl<T, const B: usize> PagedVec<T, B> {
     pub(crate) fn iter(&self) -> Iter<'_, T, B> {
         Iter {
             vector: self,
-            next_leaf: 0,
+            next_page: 0,
             page: [].iter(),
             left: self.len,
         }
-    }
-
-    /// How many elements fit below the root.
-    const fn capacity(&self) -> u64 {
-        (B as u64) << (self.shift + FANOUT_BITS)
     }
 }
 
@@ -172,15 +188,20 @@ impl<T: Element, const B: usize> PagedVec<T, B> {
             return None;
         }
         let number = index >> Self::BITS;
+        if number == self.tail_number() {
+            return own(self.tail.as_mut()?)?
+                .0
+                .get_mut(index as usize & (B - 1));
+        }
         let mut shift = self.shift;
-        let mut branch = Arc::make_mut(self.root.as_mut()?);
+        let mut branch = own(self.root.as_mut()?)?;
         loop {
             let child = (number >> shift) as usize & (FANOUT - 1);
             match branch {
-                Branch::Branches(branches) => branch = Arc::make_mut(branches.get_mut(child)?),
-                Branch::Leaves(leaves) => {
-                    let leaf = Arc::make_mut(leaves.get_mut(child)?);
-                    return leaf.0.get_mut(index as usize & (B - 1));
+                Branch::Branches(branches) => branch = own(branches.get_mut(child)?)?,
+                Branch::Pages(pages) => {
+                    let page = own(pages.get_mut(child)?)?;
+                    return page.0.get_mut(index as usize & (B - 1));
                 }
             }
             shift = shift.saturating_sub(FANOUT_BITS);
@@ -188,58 +209,81 @@ impl<T: Element, const B: usize> PagedVec<T, B> {
     }
 
     /// Appends an element and returns its index.
+    #[inline]
     pub(crate) fn push(&mut self, element: T) -> u32 {
         let index = self.len;
+        self.len += 1;
+        if let Some(tail) = self
+            .tail
+            .as_mut()
+            .filter(|tail| !tail.0.is_full())
+            .and_then(own)
+        {
+            tail.0.push(element);
+            return index;
+        }
+        let full = self
+            .tail
+            .replace(Arc::new(Page(ArrayVec::from_iter([element]))));
+        if let Some(full) = full {
+            self.push_page(full, (index >> Self::BITS) - 1);
+        }
+        index
+    }
+
+    /// Hangs a full page into the tree, at its right edge.
+    fn push_page(&mut self, page: Arc<Page<T, B>>, number: u32) {
         let root = match self.root.take() {
-            None => Arc::new(Branch::Leaves(ArrayVec::new())),
-            Some(root) if u64::from(index) == self.capacity() => {
+            None => Arc::new(Branch::Pages(ArrayVec::new())),
+            Some(root) if u64::from(number) == 1 << (self.shift + FANOUT_BITS) => {
                 self.shift += FANOUT_BITS;
                 Arc::new(Branch::Branches(ArrayVec::from_iter([root])))
             }
             Some(root) => root,
         };
-        let mut branch = Arc::make_mut(self.root.insert(root));
-        let number = index >> Self::BITS;
         let mut shift = self.shift;
-        loop {
-            let child = (number >> shift) as usize & (FANOUT - 1);
-            match branch {
-                Branch::Branches(branches) => {
-                    shift -= FANOUT_BITS;
-                    if child == branches.len() {
-                        branches.push(Arc::new(Branch::empty(shift)));
-                    }
-                    branch = Arc::make_mut(&mut branches[child]);
-                }
-                Branch::Leaves(leaves) => {
-                    if child == leaves.len() {
-                        leaves.push(Arc::new(Leaf(ArrayVec::new())));
-                    }
-                    Arc::make_mut(&mut leaves[child]).0.push(element);
-                    break;
-                }
+        let mut branch = own(self.root.insert(root));
+        while let Some(Branch::Branches(branches)) = branch {
+            shift -= FANOUT_BITS;
+            let child = (number >> (shift + FANOUT_BITS)) as usize & (FANOUT - 1);
+            if child == branches.len() {
+                branches.push(Arc::new(Branch::empty(shift)));
             }
+            branch = own(&mut branches[child]);
         }
-        self.len += 1;
-        index
+        if let Some(Branch::Pages(pages)) = branch {
+            pages.push(page);
+        }
     }
 
     /// Takes the last element off.
     pub(crate) fn pop(&mut self) -> Option<T> {
-        let root = self.root.as_mut()?;
-        let element = Arc::make_mut(root).pop();
+        let tail = &mut own(self.tail.as_mut()?)?.0;
+        let element = tail.pop();
+        let is_empty = tail.is_empty();
         self.len -= 1;
-        if self.len == 0 {
-            *self = Self::default();
-            return element;
-        }
-        if let Branch::Branches(branches) = &**root
-            && let [only] = branches.as_slice()
-        {
-            *root = only.clone();
-            self.shift -= FANOUT_BITS;
+        if is_empty {
+            self.tail = self.pop_page();
         }
         element
+    }
+
+    /// Takes the last page out of the tree.
+    fn pop_page(&mut self) -> Option<Arc<Page<T, B>>> {
+        let root = self.root.as_mut()?;
+        let page = own(root)?.pop_page();
+        let only = match &**root {
+            Branch::Branches(branches) if branches.len() == 1 => branches.first().cloned(),
+            _ => None,
+        };
+        if let Some(only) = only {
+            *root = only;
+            self.shift -= FANOUT_BITS;
+        }
+        if root.is_empty() {
+            (self.root, self.shift) = (None, 0);
+        }
+        page
     }
 
     /// Takes one element out and puts the last one in its place.
@@ -255,34 +299,27 @@ impl<T: Element, const B: usize> PagedVec<T, B> {
     }
 }
 
-impl<T: Element, const B: usize> Branch<T, B> {
+impl<T, const B: usize> Branch<T, B> {
     /// A branch whose children's numbers are shifted by `shift`.
     fn empty(shift: u32) -> Self {
         if shift == 0 {
-            Self::Leaves(ArrayVec::new())
+            Self::Pages(ArrayVec::new())
         } else {
             Self::Branches(ArrayVec::new())
         }
     }
 
-    /// Takes the last element off and cuts off what became empty.
-    fn pop(&mut self) -> Option<T> {
+    /// Takes the last page off and cuts off what became empty.
+    fn pop_page(&mut self) -> Option<Arc<Page<T, B>>> {
         match self {
+            Self::Pages(pages) => pages.pop(),
             Self::Branches(branches) => {
-                let last = Arc::make_mut(branches.last_mut()?);
-                let element = last.pop();
+                let last = own(branches.last_mut()?)?;
+                let page = last.pop_page();
                 if last.is_empty() {
                     branches.pop();
                 }
-                element
-            }
-            Self::Leaves(leaves) => {
-                let last = &mut Arc::make_mut(leaves.last_mut()?).0;
-                let element = last.pop();
-                if last.is_empty() {
-                    leaves.pop();
-                }
-                element
+                page
             }
         }
     }
@@ -290,7 +327,7 @@ impl<T: Element, const B: usize> Branch<T, B> {
     fn is_empty(&self) -> bool {
         match self {
             Self::Branches(branches) => branches.is_empty(),
-            Self::Leaves(leaves) => leaves.is_empty(),
+            Self::Pages(pages) => pages.is_empty(),
         }
     }
 }
@@ -298,7 +335,7 @@ impl<T: Element, const B: usize> Branch<T, B> {
 /// The elements of a [`PagedVec`] in order.
 pub(crate) struct Iter<'a, T, const B: usize> {
     vector: &'a PagedVec<T, B>,
-    next_leaf: u32,
+    next_page: u32,
     page: std::slice::Iter<'a, T>,
     left: u32,
 }
@@ -313,8 +350,8 @@ impl<'a, T, const B: usize> Iterator for Iter<'a, T, B> {
                 self.left -= 1;
                 return Some(element);
             }
-            self.page = self.vector.leaf(self.next_leaf)?.iter();
-            self.next_leaf += 1;
+            self.page = self.vector.page(self.next_page)?.iter();
+            self.next_page += 1;
         }
     }
 
@@ -327,10 +364,11 @@ impl<T, const B: usize> ExactSizeIterator for Iter<'_, T, B> {}
 
 impl<T, const B: usize> Clone for Iter<'_, T, B> {
     fn clone(&self) -> Self {
+        let (next_page, page) = (self.next_page, self.page.clone());
         Self {
             vector: self.vector,
-            next_leaf: self.next_leaf,
-            page: self.page.clone(),
+            next_page,
+            page,
             left: self.left,
         }
     }
@@ -419,7 +457,7 @@ mod tests {
             paged.push(element);
         }
         while paged.pop().is_some() {}
-        assert!(paged.root.is_none());
+        assert!(paged.root.is_none() && paged.tail.is_none());
         assert_eq!(paged.shift, 0);
     }
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use crate::batch::Batch;
 use crate::directory::Directory;
 use crate::key::{ObjectKey, short_hash};
+use crate::list::{List, Listed, Order};
 use crate::object::Object;
 use crate::overlay::is_older;
 use crate::sink::{Deletion, DeltaSink, Known, Replace, ReplaceEnd};
@@ -17,25 +18,6 @@ pub struct Replacement<K: Object> {
     /// In the order of the list; `None` where a later entry of the same key took over.
     entries: Vec<Option<(ObjectKey, Listed<K>)>>,
     by_key: Directory,
-}
-
-enum Listed<K> {
-    Object(Arc<K>),
-    /// The very copy that is stored.
-    Kept,
-    /// There, but not to be decoded.
-    SetAside,
-}
-
-/// Whether what is stored may be newer than what is listed.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Order {
-    /// Newer copies stay.
-    Forward,
-    /// The list holds, whatever is stored.
-    AsListed,
-    /// The same, and the server went back in time: what was added by hand is of a future that never came.
-    Rewind,
 }
 
 impl<K: Object> std::fmt::Debug for Replacement<K> {
@@ -73,11 +55,6 @@ impl<K: Object> Replacement<K> {
         self.entries.push(Some((key, listed)));
     }
 
-    /// Publishes the list as it is, whatever is stored.
-    pub(crate) fn commit(self, resource_version: ResourceVersion) {
-        self.apply(resource_version, Order::AsListed);
-    }
-
     fn apply(self, resource_version: ResourceVersion, order: Order) {
         let store = self.store.clone();
         let mut batch = store.begin_batch();
@@ -89,58 +66,14 @@ impl<K: Object> Replacement<K> {
         if order == Order::Rewind {
             batch.lift_where(|_| true);
         }
-        self.write_all(&mut batch, order);
+        let mut list = List::with_capacity(self.entries.len());
+        for (key, listed) in self.entries.into_iter().flatten() {
+            list.push(batch.root().find(&key), key, listed);
+        }
+        list.write_to(&mut batch, order);
         batch.set_resource_version(resource_version);
         batch.commit();
     }
-
-    /// Writes the list as it is, whatever is stored.
-    pub(crate) fn write_to(self, batch: &mut Batch<'_, K>, resource_version: ResourceVersion) {
-        self.write_all(batch, Order::AsListed);
-        batch.set_resource_version(resource_version);
-    }
-
-    fn write_all(self, batch: &mut Batch<'_, K>, order: Order) {
-        let Self {
-            entries, by_key, ..
-        } = self;
-        let is_listed = |key: &ObjectKey| {
-            let is_it = |at: u32| matches!(&entries[at as usize], Some((known, _)) if known == key);
-            by_key.find(short_hash(key), is_it).is_some()
-        };
-        let keys = batch.root().keys();
-        let gone: Vec<ObjectKey> = keys.iter().filter(|key| !is_listed(key)).cloned().collect();
-        if !gone.is_empty() && gone.len() == batch.len() {
-            batch.clear();
-        } else {
-            gone.iter().for_each(|key| batch.discard(key));
-        }
-        for (key, listed) in entries.into_iter().flatten() {
-            match listed {
-                Listed::Object(object) => write(batch, key, object, order),
-                Listed::Kept => batch.confirm(&key),
-                Listed::SetAside => {
-                    batch.mark_stale(&key);
-                }
-            }
-        }
-    }
-}
-
-/// Writes a listed object unless the stored one is the same copy, or may not be replaced by an older one.
-fn write<K: Object>(batch: &mut Batch<'_, K>, key: ObjectKey, object: Arc<K>, order: Order) {
-    if let Some(stored) = batch.get(&key) {
-        // A server that went back in time can give another state the same version.
-        let is_same = Arc::ptr_eq(stored, &object)
-            || (order != Order::Rewind && Known::of(&**stored).is_same_copy(&Known::of(&*object)));
-        if is_same {
-            return batch.confirm(&key);
-        }
-        if order == Order::Forward && is_older(&*object, &**stored) {
-            return;
-        }
-    }
-    batch.upsert(key, object);
 }
 
 impl<K: Object> Replace<K> for Replacement<K> {

@@ -2,7 +2,7 @@
 //!
 //! # Invariants
 //! - Slots are dense: `0..len` hold one object each. A removal moves the last object to the gap.
-//! - The directory, the keys, the objects, their digests and every index speak of the same slots.
+//! - The directory, the slots, their digests and every index speak of the same slots.
 //! - Order depends on the sequence of writes alone, never on hashes.
 
 use std::sync::Arc;
@@ -14,17 +14,16 @@ use crate::directory::Directory;
 use crate::effects::Effects;
 use crate::flags::Flags;
 use crate::index::{Prepared, Table};
-use crate::key::{KeyLike, ObjectKey, short_hash};
+use crate::key::{KeyLike, KeyText, ObjectKey, short_hash};
 use crate::object::Object;
 use crate::overlay::Overlay;
-use crate::pages::PagedVec;
+use crate::pages::{Element, PagedVec};
 use crate::version::ResourceVersion;
 use crate::watch::Tag;
 
 pub(crate) struct Root<K> {
     directory: Directory,
-    keys: PagedVec<ObjectKey, 32>,
-    objects: PagedVec<Arc<K>, 8>,
+    slots: PagedVec<Slot<K>, 8>,
     digests: PagedVec<DigestCell, 64>,
     indexes: Vec<Box<dyn Table<K>>>,
     /// Slots whose object is known to be out of date, since a newer copy could not be decoded.
@@ -34,6 +33,28 @@ pub(crate) struct Root<K> {
     pub(crate) resource_version: Option<ResourceVersion>,
     /// Counts the writes that were published.
     pub(crate) revision: u64,
+}
+
+/// One object and its key.
+pub(crate) struct Slot<K> {
+    pub(crate) key: ObjectKey,
+    pub(crate) object: Arc<K>,
+}
+
+impl<K> Clone for Slot<K> {
+    fn clone(&self) -> Self {
+        Self {
+            key: self.key.clone(),
+            object: Arc::clone(&self.object),
+        }
+    }
+}
+
+impl<K> Element for Slot<K> {
+    fn warm(&self) {
+        self.key.warm();
+        self.object.warm();
+    }
 }
 
 /// What is to be said of an object before it is written: all that takes user code.
@@ -46,8 +67,7 @@ impl<K: Object> Clone for Root<K> {
     fn clone(&self) -> Self {
         Self {
             directory: self.directory.clone(),
-            keys: self.keys.clone(),
-            objects: self.objects.clone(),
+            slots: self.slots.clone(),
             digests: self.digests.clone(),
             indexes: self
                 .indexes
@@ -66,8 +86,7 @@ impl<K> Default for Root<K> {
     fn default() -> Self {
         Self {
             directory: Directory::default(),
-            keys: PagedVec::default(),
-            objects: PagedVec::default(),
+            slots: PagedVec::default(),
             digests: PagedVec::default(),
             indexes: Vec::new(),
             stale: Flags::default(),
@@ -80,44 +99,48 @@ impl<K> Default for Root<K> {
 
 impl<K: Object> Root<K> {
     pub(crate) const fn len(&self) -> usize {
-        self.objects.len() as usize
+        self.slots.len() as usize
     }
 
     #[inline]
     pub(crate) fn find<Q: KeyLike + ?Sized>(&self, key: &Q) -> Option<u32> {
         let text = key.as_text();
-        self.directory.find(short_hash(key), |slot| {
-            self.keys
+        let is_it = |slot| {
+            self.slots
                 .get(slot)
-                .is_some_and(|known| known.as_str() == text)
-        })
+                .is_some_and(|known| known.key.as_str() == text)
+        };
+        self.directory.find(short_hash(key), is_it)
     }
 
     /// The object that readers see.
     #[inline]
     pub(crate) fn get<Q: KeyLike + ?Sized>(&self, key: &Q) -> Option<&Arc<K>> {
-        self.objects.get(self.find(key)?)
+        self.object(self.find(key)?)
     }
 
     #[inline]
     pub(crate) fn object(&self, slot: u32) -> Option<&Arc<K>> {
-        self.objects.get(slot)
+        Some(&self.slots.get(slot)?.object)
     }
 
     pub(crate) fn key(&self, slot: u32) -> Option<&ObjectKey> {
-        self.keys.get(slot)
+        Some(&self.slots.get(slot)?.key)
+    }
+
+    pub(crate) const fn slots(&self) -> &PagedVec<Slot<K>, 8> {
+        &self.slots
+    }
+
+    /// The slot of a key, if there is one, and the key: the one that is here, if any.
+    pub(crate) fn resolve(&self, text: &KeyText) -> (Option<u32>, ObjectKey) {
+        let slot = self.find(text);
+        let known = slot.and_then(|slot| self.key(slot)).cloned();
+        (slot, known.unwrap_or_else(|| text.to_key()))
     }
 
     pub(crate) fn digest(&self, slot: u32) -> Option<&DigestCell> {
         self.digests.get(slot)
-    }
-
-    pub(crate) const fn keys(&self) -> &PagedVec<ObjectKey, 32> {
-        &self.keys
-    }
-
-    pub(crate) const fn objects(&self) -> &PagedVec<Arc<K>, 8> {
-        &self.objects
     }
 
     pub(crate) const fn digests(&self) -> &PagedVec<DigestCell, 64> {
@@ -139,9 +162,9 @@ impl<K: Object> Root<K> {
             .map(|index| &**index)
     }
 
-    /// Asks the index functions for all that a write needs. Runs user code, changes nothing.
-    pub(crate) fn plan(&self, key: &ObjectKey, object: &K) -> Plan {
-        let slot = self.find(key);
+    /// Asks the index functions for all that it takes to write an object into its slot, or a new one. Runs user code,
+    /// changes nothing.
+    pub(crate) fn plan(&self, slot: Option<u32>, key: &ObjectKey, object: &K) -> Plan {
         let indexes = self
             .indexes
             .iter()
@@ -158,9 +181,9 @@ impl<K: Object> Root<K> {
         plan: Plan,
         effects: &mut Effects<K>,
     ) -> Option<Arc<K>> {
-        let slot = plan.slot.unwrap_or(self.objects.len());
+        let slot = plan.slot.unwrap_or(self.slots.len());
         if effects.changes.is_some() {
-            let old = plan.slot.and_then(|slot| self.objects.get(slot));
+            let old = plan.slot.and_then(|slot| self.object(slot));
             effects.change(&key, old, Some(&object));
         }
         self.touch(&key, slot, effects);
@@ -172,10 +195,9 @@ impl<K: Object> Root<K> {
         }
         self.touch_values(slot, effects);
         if plan.slot.is_none() {
-            let hash_of = |slot| self.keys.get(slot).map_or(0, short_hash);
+            let hash_of = |slot| self.slots.get(slot).map_or(0, |slot| short_hash(&slot.key));
             self.directory.insert(short_hash(&key), slot, hash_of);
-            self.keys.push(key);
-            self.objects.push(object);
+            self.slots.push(Slot { key, object });
             self.digests.push(DigestCell::default());
             return None;
         }
@@ -185,9 +207,9 @@ impl<K: Object> Root<K> {
         {
             *digest = DigestCell::default();
         }
-        self.objects
+        self.slots
             .get_mut(slot)
-            .map(|old| std::mem::replace(old, object))
+            .map(|slot| std::mem::replace(&mut slot.object, object))
     }
 
     /// Takes out the object that readers see of a key. The last object moves to its slot.
@@ -197,18 +219,17 @@ impl<K: Object> Root<K> {
         effects: &mut Effects<K>,
     ) -> Option<Arc<K>> {
         let slot = self.find(key)?;
-        let last = self.objects.len().checked_sub(1)?;
+        let last = self.slots.len().checked_sub(1)?;
         self.touch_values(slot, effects);
         for index in &mut self.indexes {
             index.swap_remove(slot);
         }
         self.stale.swap_remove(slot, last);
-        let key = self.keys.swap_remove(slot)?;
-        let object = self.objects.swap_remove(slot)?;
+        let Slot { key, object } = self.slots.swap_remove(slot)?;
         self.digests.swap_remove(slot);
         self.directory.remove(short_hash(&key), slot);
-        if let Some(moved) = self.keys.get(slot) {
-            self.directory.renumber(short_hash(moved), last, slot);
+        if let Some(moved) = self.slots.get(slot) {
+            self.directory.renumber(short_hash(&moved.key), last, slot);
         }
         effects.touch(Tag::key(&key));
         effects.change(&key, Some(&object), None);
@@ -241,7 +262,7 @@ impl<K: Object> Root<K> {
 
     /// Takes all objects out; the indexes stay, empty.
     pub(crate) fn clear(&mut self, effects: &mut Effects<K>) {
-        for (key, object) in self.keys.iter().zip(self.objects.iter()) {
+        for Slot { key, object } in self.slots.iter() {
             effects.change(key, Some(object), None);
         }
         effects.touch_everything();
@@ -256,7 +277,7 @@ impl<K: Object> Root<K> {
 
     /// Adds an empty index and fills it. Runs user code.
     pub(crate) fn add_index(&mut self, mut index: Box<dyn Table<K>>, effects: &mut Effects<K>) {
-        for (slot, (key, object)) in (0..).zip(self.keys.iter().zip(self.objects.iter())) {
+        for (slot, Slot { key, object }) in (0..).zip(self.slots.iter()) {
             let prepared = index.prepare(None, key, object);
             if let Some(failure) = prepared.failure() {
                 effects.fail(failure);

@@ -106,23 +106,26 @@ impl<K: Object> Snapshot<K> {
 
     /// All keys and objects.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (&ObjectKey, &Arc<K>)> {
-        self.root.keys().iter().zip(self.root.objects().iter())
+        self.root
+            .slots()
+            .iter()
+            .map(|slot| (&slot.key, &slot.object))
     }
 
     /// All objects, by reference.
     pub fn objects(&self) -> impl ExactSizeIterator<Item = &Arc<K>> {
-        self.root.objects().iter()
+        self.root.slots().iter().map(|slot| &slot.object)
     }
 
     /// All keys, by reference.
     pub fn keys(&self) -> impl ExactSizeIterator<Item = &ObjectKey> {
-        self.root.keys().iter()
+        self.root.slots().iter().map(|slot| &slot.key)
     }
 
     /// All objects in a vector. To look at each of them [`objects`](Self::objects) is cheaper.
     #[must_use]
     pub fn list(&self) -> Vec<Arc<K>> {
-        cloned(self.root.objects().iter())
+        cloned(self.objects())
     }
 
     /// The resource version up to which the store had everything; `None` before the first.

@@ -7,9 +7,9 @@ use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 
-use crate::key::{KeyError, KeyLike, ObjectKey};
+use crate::key::{KeyError, KeyLike, KeyText, ObjectKey};
+use crate::list::{List, Listed, Order};
 use crate::object::Object;
-use crate::sink::Replace;
 use crate::store::Store;
 use crate::version::ResourceVersion;
 
@@ -143,22 +143,25 @@ impl<K: Object> TtlStore<K> {
         I: IntoIterator,
         I::Item: Into<Arc<K>>,
     {
-        let mut replacement = self.store.begin_replacement();
-        let mut fresh = HashMap::new();
-        for object in objects {
-            let object = object.into();
-            let key = ObjectKey::try_of(&*object)?;
-            fresh.insert(
-                key.clone(),
-                Stamp {
-                    written: now,
-                    ttl: (self.ttl_of)(&object),
-                },
-            );
-            replacement.insert(key, object);
-        }
+        let dated = |object: Arc<K>| {
+            let stamp = Stamp {
+                written: now,
+                ttl: (self.ttl_of)(&object),
+            };
+            Ok((KeyText::try_of(&*object)?, stamp, object))
+        };
+        let objects = objects.into_iter().map(Into::into);
+        let objects = objects.map(dated).collect::<Result<Vec<_>, KeyError>>()?;
         let mut batch = self.store.begin_batch();
-        replacement.write_to(&mut batch, resource_version);
+        let mut list = List::with_capacity(objects.len());
+        let mut fresh = HashMap::with_capacity(objects.len());
+        for (text, stamp, object) in objects {
+            let (slot, key) = batch.root().resolve(&text);
+            fresh.insert(key.clone(), stamp);
+            list.push(slot, key, Listed::Object(object));
+        }
+        list.write_to(&mut batch, Order::AsListed);
+        batch.set_resource_version(resource_version);
         *self.stamps.lock() = fresh;
         batch.commit();
         Ok(())
@@ -200,7 +203,7 @@ impl<K: Object> TtlStore<K> {
         }
         let mut batch = self.store.begin_batch();
         let mut stamps = self.stamps.lock();
-        let keys = batch.root().keys().iter();
+        let keys = batch.root().slots().iter().map(|slot| &slot.key);
         let is_expired = |key: &&ObjectKey| stamps.get(*key).is_some_and(|s| s.is_expired(now));
         let expired: Vec<ObjectKey> = keys.filter(is_expired).cloned().collect();
         let objects = expired.iter().filter_map(|key| {

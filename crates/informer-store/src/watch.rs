@@ -5,12 +5,12 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
-use event_listener::Event;
 use parking_lot::Mutex;
 
 use crate::effects::Touched;
 use crate::key::{KeyLike, short_hash};
 use crate::object::Object;
+use crate::signal::Signal;
 use crate::store::Store;
 use crate::wait::WaitError;
 
@@ -38,14 +38,14 @@ pub(crate) struct Watches {
 
 #[derive(Default)]
 struct Interest {
-    touched: Event,
+    touched: Signal,
     times: AtomicU64,
 }
 
 impl Interest {
     fn touch(&self) {
         self.times.fetch_add(1, Ordering::Release);
-        self.touched.notify(usize::MAX);
+        self.touched.notify();
     }
 }
 

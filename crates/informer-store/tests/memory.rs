@@ -84,7 +84,7 @@ fn a_store_is_small_and_gives_its_memory_back() {
     drop(keys);
     let emptied = in_use(&region);
     assert!(
-        emptied <= empty,
+        emptied <= empty + SLACK,
         "an emptied store holds no more than an empty one, not {emptied}"
     );
 

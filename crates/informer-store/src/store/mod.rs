@@ -6,12 +6,14 @@ mod shared;
 use std::fmt;
 use std::sync::Arc;
 
+use parking_lot::MutexGuard;
+use shared::Published;
 pub(crate) use shared::{Shared, Writer};
 
 use crate::batch::Batch;
-use crate::key::{KeyError, KeyLike, ObjectKey};
+use crate::key::{KeyError, KeyLike, KeyText, ObjectKey};
+use crate::list::{List, Listed, Order};
 use crate::object::Object;
-use crate::sink::Replace;
 use crate::snapshot::Snapshot;
 use crate::version::ResourceVersion;
 
@@ -93,7 +95,11 @@ impl<K: Object> Store<K> {
     /// When the object has no name.
     pub fn add(&self, object: impl Into<Arc<K>>) -> Result<Option<Arc<K>>, KeyError> {
         let object = object.into();
-        Ok(self.upsert(ObjectKey::try_of(&*object)?, object))
+        let text = KeyText::try_of(&*object)?;
+        let writer = self.shared.lock_writer();
+        let published = self.shared.read();
+        let (slot, key) = published.resolve(&text);
+        Ok(self.write(writer, published, slot, key, object))
     }
 
     /// The same as [`add`](Self::add).
@@ -107,16 +113,28 @@ impl<K: Object> Store<K> {
     /// Adds an object under a key of the caller's choice, or replaces the one there, which is returned.
     pub fn upsert(&self, key: ObjectKey, object: Arc<K>) -> Option<Arc<K>> {
         let writer = self.shared.lock_writer();
-        let published = self.shared.root();
+        let published = self.shared.read();
+        let slot = published.find(&key);
+        self.write(writer, published, slot, key, object)
+    }
+
+    /// Writes one object into the slot of its key, which was looked up.
+    fn write(
+        &self,
+        writer: MutexGuard<'_, Writer>,
+        published: Published<'_, K>,
+        slot: Option<u32>,
+        key: ObjectKey,
+        object: Arc<K>,
+    ) -> Option<Arc<K>> {
         if published.overlay.is_some() {
             drop(published);
             let mut batch = Batch::continuing(&self.shared, writer);
-            let old = batch.upsert(key, object);
+            let old = batch.write(slot, key, object);
             batch.commit();
             return old;
         }
-        let plan = published.plan(&key, &object);
-        // Held no longer: the change may be made in place.
+        let plan = published.plan(slot, &key, &object);
         drop(published);
         self.shared.change(writer, |root, effects| {
             root.place(key, object, plan, effects)
@@ -126,16 +144,16 @@ impl<K: Object> Store<K> {
     /// Takes the object of a key out.
     pub fn delete<Q: KeyLike + ?Sized>(&self, key: &Q) -> Option<Arc<K>> {
         let writer = self.shared.lock_writer();
-        let published = self.shared.root();
+        let published = self.shared.read();
         published.find(key)?;
-        if published.overlay.is_some() {
-            drop(published);
+        let has_overlay = published.overlay.is_some();
+        drop(published);
+        if has_overlay {
             let mut batch = Batch::continuing(&self.shared, writer);
             let old = batch.remove(key);
             batch.commit();
             return old;
         }
-        drop(published);
         self.shared
             .change(writer, |root, effects| root.take(key, effects))
     }
@@ -151,12 +169,16 @@ impl<K: Object> Store<K> {
         I: IntoIterator,
         I::Item: Into<Arc<K>>,
     {
-        let mut replacement = self.begin_replacement();
+        let objects: Vec<Arc<K>> = objects.into_iter().map(Into::into).collect();
+        let mut batch = self.begin_batch();
+        let mut list = List::with_capacity(objects.len());
         for object in objects {
-            let object = object.into();
-            replacement.insert(ObjectKey::try_of(&*object)?, object);
+            let (slot, key) = batch.root().resolve(&KeyText::try_of(&*object)?);
+            list.push(slot, key, Listed::Object(object));
         }
-        replacement.commit(resource_version);
+        list.write_to(&mut batch, Order::AsListed);
+        batch.set_resource_version(resource_version);
+        batch.commit();
         Ok(())
     }
 

@@ -2,13 +2,13 @@
 //!
 //! # Lock order
 //! `writer`, then `root`. `writer` is held by one write or batch at a time and while index functions run; `root` for
-//! a clone, a swap, or one change in place. No user code runs under `root`. The logs and lists of those who listen have
+//! a clone, a swap, or one change in place. Index functions run for a single write while `root` is held for reading:
+//! readers pass, and no writer can wait for it, as each holds `writer` first. The logs and lists of those who listen have
 //! locks of their own, taken last.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use event_listener::Event;
 use parking_lot::{Mutex, MutexGuard, RwLock, RwLockReadGuard};
 
 use crate::changes::ChangeLog;
@@ -17,15 +17,16 @@ use crate::index::IndexFailure;
 use crate::object::Object;
 use crate::overlay;
 use crate::root::Root;
+use crate::signal::Signal;
 use crate::watch::Watches;
 
 pub(crate) struct Shared<K> {
     root: RwLock<triomphe::Arc<Root<K>>>,
     writer: Mutex<Writer>,
     /// Told of every publication.
-    pub(crate) published: Event,
+    pub(crate) published: Signal,
     /// Told once nothing feeds the store any more.
-    pub(crate) ended: Event,
+    pub(crate) ended: Signal,
     is_closed: AtomicBool,
     pub(crate) watches: Watches,
     pub(crate) log: ChangeLog<K>,
@@ -35,6 +36,9 @@ pub(crate) struct Shared<K> {
 
 type Report = dyn Fn(&IndexFailure) + Send + Sync;
 
+/// The published version, which stays so while this is held.
+pub(crate) type Published<'a, K> = RwLockReadGuard<'a, triomphe::Arc<Root<K>>>;
+
 /// The right to write, held by one at a time.
 pub(crate) struct Writer(());
 
@@ -43,8 +47,8 @@ impl<K> Default for Shared<K> {
         Self {
             root: RwLock::new(triomphe::Arc::new(Root::default())),
             writer: Mutex::new(Writer(())),
-            published: Event::new(),
-            ended: Event::new(),
+            published: Signal::default(),
+            ended: Signal::default(),
             is_closed: AtomicBool::new(false),
             watches: Watches::default(),
             log: ChangeLog::default(),
@@ -64,7 +68,7 @@ impl<K: Object> Shared<K> {
     }
 
     /// The published version, for one short look.
-    pub(crate) fn read(&self) -> RwLockReadGuard<'_, triomphe::Arc<Root<K>>> {
+    pub(crate) fn read(&self) -> Published<'_, K> {
         self.root.read()
     }
 
@@ -121,7 +125,7 @@ impl<K: Object> Shared<K> {
         self.log.append(revision, effects.changes);
         drop(writer);
         self.watches.tell(effects.touched);
-        self.published.notify(usize::MAX);
+        self.published.notify();
         let Some(failures) = effects.failures.filter(|failures| !failures.is_empty()) else {
             return;
         };
@@ -137,8 +141,8 @@ impl<K: Object> Shared<K> {
 
     pub(crate) fn close(&self) {
         self.is_closed.store(true, Ordering::Release);
-        self.published.notify(usize::MAX);
-        self.ended.notify(usize::MAX);
+        self.published.notify();
+        self.ended.notify();
     }
 
     pub(crate) fn is_closed(&self) -> bool {

@@ -1,0 +1,109 @@
+//! A whole list over what is stored: what it holds is written, what it does not hold goes.
+
+use std::sync::Arc;
+
+use crate::batch::Batch;
+use crate::key::ObjectKey;
+use crate::object::Object;
+use crate::overlay::is_older;
+use crate::root::Root;
+use crate::sink::Known;
+
+/// What a list says of a key.
+pub(crate) enum Listed<K> {
+    Object(Arc<K>),
+    /// The very copy that is stored.
+    Kept,
+    /// There, but not to be decoded.
+    SetAside,
+}
+
+/// Whether what is stored may be newer than what is listed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Order {
+    /// Newer copies stay.
+    Forward,
+    /// The list holds, whatever is stored.
+    AsListed,
+    /// The same, and the server went back in time: what was added by hand is of a future that never came.
+    Rewind,
+}
+
+/// A list whose keys were looked up in the version that it is written to.
+pub(crate) struct List<K> {
+    entries: Vec<Entry<K>>,
+}
+
+struct Entry<K> {
+    slot: Option<u32>,
+    key: ObjectKey,
+    listed: Listed<K>,
+}
+
+impl<K: Object> List<K> {
+    pub(crate) fn with_capacity(capacity: usize) -> Self {
+        Self {
+            entries: Vec::with_capacity(capacity),
+        }
+    }
+
+    /// The list holds this. Of several entries of one key the last holds.
+    pub(crate) fn push(&mut self, slot: Option<u32>, key: ObjectKey, listed: Listed<K>) {
+        self.entries.push(Entry { slot, key, listed });
+    }
+
+    pub(crate) fn write_to(self, batch: &mut Batch<'_, K>, order: Order) {
+        let mut gone = self.missing(batch.root());
+        if !gone.is_empty() && gone.len() == batch.len() {
+            batch.clear();
+            gone.clear();
+        }
+        // Writes append and move nothing: the slots hold until something is taken out.
+        for Entry { slot, key, listed } in self.entries {
+            let slot = slot.or_else(|| batch.root().find(&key));
+            match listed {
+                Listed::Object(object) => write(batch, slot, key, object, order),
+                Listed::Kept => batch.confirm(&key),
+                Listed::SetAside => drop(batch.mark_stale(&key)),
+            }
+        }
+        gone.iter().for_each(|key| batch.discard(key));
+    }
+
+    /// The stored keys that the list does not hold.
+    fn missing(&self, root: &Root<K>) -> Vec<ObjectKey> {
+        let mut is_listed = vec![false; root.len()];
+        for slot in self.entries.iter().filter_map(|entry| entry.slot) {
+            if let Some(is_listed) = is_listed.get_mut(slot as usize) {
+                *is_listed = true;
+            }
+        }
+        let slots = is_listed.into_iter().zip(root.slots().iter());
+        slots
+            .filter(|(is_listed, _)| !is_listed)
+            .map(|(_, slot)| slot.key.clone())
+            .collect()
+    }
+}
+
+/// Writes a listed object unless the stored one is the same copy, or may not be replaced by an older one.
+fn write<K: Object>(
+    batch: &mut Batch<'_, K>,
+    slot: Option<u32>,
+    key: ObjectKey,
+    object: Arc<K>,
+    order: Order,
+) {
+    if let Some(stored) = batch.root().base_in(slot, &key) {
+        // A server that went back in time can give another state the same version.
+        let is_same = Arc::ptr_eq(stored, &object)
+            || (order != Order::Rewind && Known::of(&**stored).is_same_copy(&Known::of(&*object)));
+        if is_same {
+            return batch.confirm(&key);
+        }
+        if order == Order::Forward && is_older(&*object, &**stored) {
+            return;
+        }
+    }
+    batch.write(slot, key, object);
+}

@@ -1,0 +1,57 @@
+//! Wakes those who wait, at next to no cost while nobody does.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicUsize, Ordering, fence};
+use std::task::{Context, Poll};
+
+use event_listener::{Event, EventListener};
+
+/// An event that counts who listens to it.
+#[derive(Default)]
+pub(crate) struct Signal {
+    event: Event,
+    listening: AtomicUsize,
+}
+
+impl Signal {
+    /// Wakes all who listen. What they listen for is changed before this is called.
+    pub(crate) fn notify(&self) {
+        // Either this sees the listener, or the listener sees the change.
+        fence(Ordering::SeqCst);
+        if self.listening.load(Ordering::Relaxed) > 0 {
+            self.event.notify(usize::MAX);
+        }
+    }
+
+    /// Listens from now on: look for the change after this, then wait for it.
+    pub(crate) fn listen(&self) -> Listening<'_> {
+        self.listening.fetch_add(1, Ordering::SeqCst);
+        let listening = Listening {
+            signal: self,
+            listener: self.event.listen(),
+        };
+        fence(Ordering::SeqCst);
+        listening
+    }
+}
+
+/// Resolves at the next [`notify`](Signal::notify). Dropped, it listens no more.
+pub(crate) struct Listening<'a> {
+    signal: &'a Signal,
+    listener: EventListener,
+}
+
+impl Future for Listening<'_> {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        Pin::new(&mut self.listener).poll(context)
+    }
+}
+
+impl Drop for Listening<'_> {
+    fn drop(&mut self) {
+        self.signal.listening.fetch_sub(1, Ordering::SeqCst);
+    }
+}
