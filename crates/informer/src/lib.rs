@@ -7,7 +7,7 @@
 //! use std::time::Duration;
 //!
 //! use informer::http::HttpListerWatcher;
-//! use informer::{Client, Compact, Event, SharedInformer};
+//! use informer::{Client, Compact, Event, LabelSelector, Object, SharedInformer};
 //! use k8s_openapi::api::core::v1::Pod;
 //!
 //! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
@@ -22,7 +22,8 @@
 //! pods.start()?;
 //! pods.synced().deadline(Duration::from_secs(60)).await?;
 //!
-//! for pod in pods.lister().namespaced("kube-system").list(&"tier=control-plane".parse()?) {
+//! let selector: LabelSelector = "tier=control-plane".parse()?;
+//! for pod in pods.lister().namespaced("kube-system").list(&selector) {
 //!     println!("{:?}", pod.metadata());
 //! }
 //! # drop(registration);
