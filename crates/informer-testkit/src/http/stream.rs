@@ -73,11 +73,13 @@ async fn run(
     let shared = feed.shared.clone();
     let chunks = feed.chunks.clone();
     let end = tokio::select! {
-        _ = feed.run(initial) => StreamEnd::Clean,
-        () = sleep_until(deadline) => StreamEnd::Clean,
+        // A stream that was told to end brings nothing that came after, however late this task runs.
+        biased;
+        _ = ends.changed() => ends.borrow().1.clone(),
         () = shared.shutdown.cancelled() => StreamEnd::Clean,
         () = chunks.closed() => StreamEnd::Clean,
-        _ = ends.changed() => ends.borrow().1.clone(),
+        () = sleep_until(deadline) => StreamEnd::Clean,
+        _ = feed.run(initial) => StreamEnd::Clean,
     };
     let last = match end {
         StreamEnd::Clean => return,
