@@ -48,36 +48,48 @@ const fn tag_of(hash: u32) -> u8 {
     (hash >> 24) as u8
 }
 
+/// A bit in each byte of the eight that equals `byte`; a bit set wrongly stands only above one that is right.
+#[inline]
+const fn equal_bytes(bytes: &[u8; 8], byte: u8) -> u64 {
+    const ONES: u64 = u64::from_ne_bytes([1; 8]);
+    const HIGHS: u64 = u64::from_ne_bytes([0x80; 8]);
+    // Zero where they are equal.
+    let difference = u64::from_le_bytes(*bytes) ^ (ONES * byte as u64);
+    difference.wrapping_sub(ONES) & !difference & HIGHS
+}
+
 impl Element for Bucket {}
 
 impl Bucket {
-    /// A bit in each byte whose tag may be this one; what is set too much is far above a real one.
-    #[inline]
-    fn candidates(&self, tag: u8) -> u128 {
-        const ONES: u128 = u128::from_ne_bytes([1; 16]);
-        const HIGHS: u128 = u128::from_ne_bytes([0x80; 16]);
-        let mut bytes = [0; 16];
-        bytes[..WIDTH].copy_from_slice(&self.tags);
-        // Zero where the tags are equal.
-        let difference = u128::from_le_bytes(bytes) ^ (ONES * u128::from(tag));
-        let equal = difference.wrapping_sub(ONES) & !difference & HIGHS;
-        equal & ((1 << (8 * u32::from(self.len))) - 1)
-    }
-
     #[inline]
     fn find(&self, tag: u8, mut is_it: impl FnMut(u32) -> bool) -> Option<u32> {
-        let mut candidates = self.candidates(tag);
+        let len = self.len as usize;
+        let mut candidates = equal_bytes(self.tags.first_chunk()?, tag);
+        if len < 8 {
+            candidates &= (1 << (8 * len)) - 1;
+        }
         while candidates != 0 {
-            let number = *self.numbers.get(candidates.trailing_zeros() as usize / 8)?;
+            let number = self.numbers[candidates.trailing_zeros() as usize / 8];
             if is_it(number) {
                 return Some(number);
             }
             candidates &= candidates - 1;
         }
-        let more = self.more.as_ref()?;
-        more.iter()
+        if len <= 8 {
+            return None;
+        }
+        self.find_beyond(8, tag, is_it)
+    }
+
+    /// Looks at the entries that a first look at eight tags does not reach.
+    fn find_beyond(&self, from: usize, tag: u8, mut is_it: impl FnMut(u32) -> bool) -> Option<u32> {
+        let inside = self.tags.iter().copied().zip(self.numbers.iter().copied());
+        let inside = inside.take(self.len as usize).skip(from);
+        let outside = self.more.iter().flat_map(|more| more.iter().copied());
+        let mut entries = inside.chain(outside);
+        entries
             .find(|(own, number)| *own == tag && is_it(*number))
-            .map(|(_, number)| *number)
+            .map(|(_, number)| number)
     }
 
     fn push(&mut self, tag: u8, number: u32) {

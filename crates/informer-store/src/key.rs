@@ -11,7 +11,7 @@ use arrayvec::ArrayString;
 use triomphe::{Arc, HeaderSlice};
 
 use crate::object::Object;
-use crate::pages::Element;
+use crate::pages::Warm;
 
 /// Where an object lives: its namespace and name, and the cluster for caches that span several.
 ///
@@ -38,11 +38,11 @@ pub struct ObjectKey(Arc<HeaderSlice<Header, str>>);
 
 #[derive(Clone, Copy)]
 struct Header {
-    hash: u64,
+    hash: u32,
     /// Where the namespace starts, after `cluster|`.
-    namespace_at: u32,
+    namespace_at: u16,
     /// Where the name starts, after `namespace/`.
-    name_at: u32,
+    name_at: u16,
 }
 
 /// One hash function for a process, seeded at random, so that keys can carry their hash from map to map.
@@ -50,8 +50,8 @@ static HASHER: LazyLock<foldhash::fast::RandomState> =
     LazyLock::new(foldhash::fast::RandomState::default);
 
 /// The hash that a key of this canonical text carries.
-fn hash_text(text: &str) -> u64 {
-    HASHER.hash_one(text)
+fn hash_text(text: &str) -> u32 {
+    hash_value(text)
 }
 
 /// The hash by which anything that is no key (an index value) is found in a directory.
@@ -59,7 +59,6 @@ pub(crate) fn hash_value<T: Hash + ?Sized>(value: &T) -> u32 {
     fold(HASHER.hash_one(value))
 }
 
-/// What directories keep of a hash.
 const fn fold(hash: u64) -> u32 {
     (hash ^ (hash >> 32)) as u32
 }
@@ -73,7 +72,7 @@ pub trait KeyLike: sealed::Sealed {
 
     /// The hash that the key of this text carries.
     #[doc(hidden)]
-    fn text_hash(&self) -> u64 {
+    fn text_hash(&self) -> u32 {
         hash_text(self.as_text())
     }
 }
@@ -92,8 +91,8 @@ impl KeyLike for ObjectKey {
         self.as_str()
     }
 
-    fn text_hash(&self) -> u64 {
-        self.cached_hash()
+    fn text_hash(&self) -> u32 {
+        self.0.header.hash
     }
 }
 
@@ -114,14 +113,14 @@ impl<T: KeyLike + ?Sized> KeyLike for &T {
         (**self).as_text()
     }
 
-    fn text_hash(&self) -> u64 {
+    fn text_hash(&self) -> u32 {
         (**self).text_hash()
     }
 }
 
 /// What directories keep of the hash of a key.
 pub(crate) fn short_hash<Q: KeyLike + ?Sized>(key: &Q) -> u32 {
-    fold(key.text_hash())
+    key.text_hash()
 }
 
 impl ObjectKey {
@@ -199,7 +198,8 @@ impl ObjectKey {
     /// The hash of the canonical text, computed once. It differs between processes.
     #[must_use]
     pub fn cached_hash(&self) -> u64 {
-        self.0.header.hash
+        // Spread, so that maps that look at the upper bits find something there.
+        u64::from(self.0.header.hash).wrapping_mul(0x9E37_79B9_7F4A_7C15)
     }
 }
 
@@ -225,13 +225,14 @@ impl TextBuffer {
         }
     }
 
-    fn push(&mut self, part: &str) -> u32 {
+    /// Returns the length after it.
+    fn push(&mut self, part: &str) -> usize {
         match self {
             // It was chosen because all parts fit.
             Self::Short(text) => text.push_str(part),
             Self::Long(text) => text.push_str(part),
         }
-        offset(self.as_str().len())
+        self.as_str().len()
     }
 }
 
@@ -255,6 +256,11 @@ impl KeyText {
         }
         text.push(name);
         let hash = hash_text(text.as_str());
+        // No server allows parts this long; such a text is all name.
+        let offsets = u16::try_from(namespace_at)
+            .ok()
+            .zip(u16::try_from(name_at).ok());
+        let (namespace_at, name_at) = offsets.unwrap_or_default();
         Self {
             text,
             header: Header {
@@ -290,14 +296,9 @@ impl KeyLike for KeyText {
         self.text.as_str()
     }
 
-    fn text_hash(&self) -> u64 {
+    fn text_hash(&self) -> u32 {
         self.header.hash
     }
-}
-
-/// Texts of 4 GiB are cut off here; Kubernetes allows 253 bytes a part.
-fn offset(length: usize) -> u32 {
-    u32::try_from(length).unwrap_or(u32::MAX)
 }
 
 /// An object that has no key, since it has no name.
@@ -358,7 +359,8 @@ impl FromStr for ObjectKey {
     }
 }
 
-impl Element for ObjectKey {
+impl Warm for ObjectKey {
+    #[inline]
     fn warm(&self) {
         black_box(Arc::strong_count(&self.0));
     }
@@ -367,7 +369,7 @@ impl Element for ObjectKey {
 impl PartialEq for ObjectKey {
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
-            || (self.cached_hash() == other.cached_hash() && self.as_str() == other.as_str())
+            || (self.0.header.hash == other.0.header.hash && self.as_str() == other.as_str())
     }
 }
 

@@ -78,7 +78,7 @@ impl<K: Object> List<K> {
                 *is_listed = true;
             }
         }
-        let slots = is_listed.into_iter().zip(root.slots().iter());
+        let slots = is_listed.into_iter().zip(root.slots());
         slots
             .filter(|(is_listed, _)| !is_listed)
             .map(|(_, slot)| slot.key.clone())

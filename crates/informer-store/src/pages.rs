@@ -1,71 +1,96 @@
-//! A vector in small shared pages: cloned in constant time, changed by copying one page and the path to it.
+//! A vector in small shared pages: cloned in constant time, changed by copying one page and the way to it.
+//!
+//! The way is always three steps long, so that finding an element takes a few instructions: a list of groups, a group
+//! of pages, a page of elements. After a clone the first change copies the list of groups, which is one pointer for
+//! some hundred elements, and each change copies one group and one page.
 //!
 //! # Invariants
-//! - The last page, the tail, hangs on the vector itself: what is appended or taken off touches it alone. It is empty
-//!   only if the vector is.
-//! - All other pages are full and are the leaves of a tree, all at one depth. Branches are full but for those on the
-//!   right edge, and a root of branches has more than one.
-//! - A page is copied only while a clone of the vector shares it.
+//! - Pages and groups are full but for the last; none is empty. Only the vector's length says where the last page ends:
+//!   the length of a page would lie in another cache line than most of its elements.
+//! - A page, a group or the list is copied only while a clone of the vector shares it.
 
 use std::hint::black_box;
 
 use arrayvec::ArrayVec;
 use triomphe::Arc;
 
-/// Children of a branch. Few, because the first change after a clone counts up a reference for each of them.
-const FANOUT: usize = 16;
-const FANOUT_BITS: u32 = FANOUT.trailing_zeros();
+/// Pages a group. Few, because the first change of a group counts up a reference for each of them.
+const GROUP: usize = 32;
+const GROUP_BITS: u32 = GROUP.trailing_zeros();
 
 /// What a [`PagedVec`] holds.
-pub(crate) trait Element: Clone {
+pub(crate) trait Element: Clone + Default {
     /// Reads what a clone will write to (a reference count). A page's elements are warmed one after the other before
     /// they are cloned, so that the processor waits for all of their memory at once, and not for one after another.
     #[inline]
     fn warm(&self) {}
 }
 
-impl<T> Element for std::sync::Arc<T> {
-    #[inline]
-    fn warm(&self) {
-        black_box(Self::strong_count(self));
-    }
+/// Reads what a clone of it will write to.
+#[inline]
+pub(crate) fn warm_object<K>(object: &std::sync::Arc<K>) {
+    black_box(std::sync::Arc::strong_count(object));
 }
 
 impl Element for u32 {}
 impl Element for u64 {}
-impl<T: Clone> Element for Option<T> {}
 
-/// Clones references in groups, each warmed first.
-pub(crate) fn cloned<'a, T: Element + 'a>(
-    mut elements: impl ExactSizeIterator<Item = &'a T>,
-) -> Vec<T> {
-    let mut all = Vec::with_capacity(elements.len());
-    let mut group = ArrayVec::<&T, 16>::new();
+impl<T: Warm + Clone> Element for Option<T> {
+    #[inline]
+    fn warm(&self) {
+        self.iter().for_each(T::warm);
+    }
+}
+
+/// The part of [`Element`] that an optional one needs of what is in it.
+pub(crate) trait Warm {
+    /// See [`Element::warm`].
+    #[inline]
+    fn warm(&self) {}
+}
+
+/// Clones objects in groups, each warmed first.
+pub(crate) fn cloned<'a, K: 'a>(
+    mut objects: impl ExactSizeIterator<Item = &'a std::sync::Arc<K>>,
+) -> Vec<std::sync::Arc<K>> {
+    let mut all = Vec::with_capacity(objects.len());
+    let mut group = ArrayVec::<_, 16>::new();
     loop {
-        group.extend(elements.by_ref().take(16));
+        group.extend(objects.by_ref().take(16));
         if group.is_empty() {
             return all;
         }
-        group.iter().for_each(|element| element.warm());
+        group.iter().copied().for_each(warm_object);
         all.extend(group.drain(..).cloned());
     }
 }
 
 /// A persistent vector whose pages hold `B` elements (a power of two).
 pub(crate) struct PagedVec<T, const B: usize> {
-    /// All pages but the last.
-    root: Option<Arc<Branch<T, B>>>,
-    tail: Option<Arc<Page<T, B>>>,
+    /// `None` if there is no element.
+    groups: Option<Arc<Groups<T, B>>>,
     len: u32,
-    /// How far a page's number is shifted to find the root's child.
-    shift: u32,
 }
 
-struct Page<T, const B: usize>(ArrayVec<T, B>);
+struct Groups<T, const B: usize>(Vec<Arc<Group<T, B>>>);
 
-enum Branch<T, const B: usize> {
-    Branches(ArrayVec<Arc<Self>, FANOUT>),
-    Pages(ArrayVec<Arc<Page<T, B>>, FANOUT>),
+struct Group<T, const B: usize>([Option<Arc<Page<T, B>>>; GROUP]);
+
+/// Elements beyond the vector's length are empty ones.
+struct Page<T, const B: usize>([T; B]);
+
+impl<T, const B: usize> Clone for Groups<T, B> {
+    fn clone(&self) -> Self {
+        self.0.iter().for_each(warm);
+        Self(self.0.clone())
+    }
+}
+
+impl<T, const B: usize> Clone for Group<T, B> {
+    fn clone(&self) -> Self {
+        self.0.iter().flatten().for_each(warm);
+        Self(self.0.clone())
+    }
 }
 
 impl<T: Element, const B: usize> Clone for Page<T, B> {
@@ -75,18 +100,15 @@ impl<T: Element, const B: usize> Clone for Page<T, B> {
     }
 }
 
-impl<T, const B: usize> Clone for Branch<T, B> {
-    fn clone(&self) -> Self {
-        match self {
-            Self::Branches(branches) => {
-                branches.iter().for_each(warm);
-                Self::Branches(branches.clone())
-            }
-            Self::Pages(pages) => {
-                pages.iter().for_each(warm);
-                Self::Pages(pages.clone())
-            }
-        }
+impl<T, const B: usize> Default for Group<T, B> {
+    fn default() -> Self {
+        Self([const { None }; GROUP])
+    }
+}
+
+impl<T: Element, const B: usize> Default for Page<T, B> {
+    fn default() -> Self {
+        Self(std::array::from_fn(|_| T::default()))
     }
 }
 
@@ -105,12 +127,9 @@ fn own<T: Clone>(shared: &mut Arc<T>) -> Option<&mut T> {
 
 impl<T, const B: usize> Clone for PagedVec<T, B> {
     fn clone(&self) -> Self {
-        let (root, tail) = (self.root.clone(), self.tail.clone());
         Self {
-            root,
-            tail,
+            groups: self.groups.clone(),
             len: self.len,
-            shift: self.shift,
         }
     }
 }
@@ -118,10 +137,8 @@ impl<T, const B: usize> Clone for PagedVec<T, B> {
 impl<T, const B: usize> Default for PagedVec<T, B> {
     fn default() -> Self {
         Self {
-            root: None,
-            tail: None,
+            groups: None,
             len: 0,
-            shift: 0,
         }
     }
 }
@@ -140,41 +157,30 @@ impl<T, const B: usize> PagedVec<T, B> {
         self.len == 0
     }
 
-    /// The number of the last page.
-    const fn tail_number(&self) -> u32 {
-        self.len.saturating_sub(1) >> Self::BITS
+    /// Where an element lies: its group, the page in the group, the place in the page.
+    #[inline]
+    const fn way(index: u32) -> (usize, usize, usize) {
+        let index = index as usize;
+        let page = index >> Self::BITS;
+        (page >> GROUP_BITS, page & (GROUP - 1), index & (B - 1))
     }
 
     #[inline]
     pub(crate) fn get(&self, index: u32) -> Option<&T> {
-        self.page(index >> Self::BITS)?
-            .get(index as usize & (B - 1))
-    }
-
-    /// The elements of one page.
-    #[inline]
-    fn page(&self, number: u32) -> Option<&[T]> {
-        if number >= self.tail_number() {
-            let tail = self.tail.as_ref().filter(|_| number == self.tail_number());
-            return tail.map(|tail| tail.0.as_slice());
+        if index >= self.len {
+            return None;
         }
-        let mut branch = &**self.root.as_ref()?;
-        let mut shift = self.shift;
-        loop {
-            let child = (number >> shift) as usize & (FANOUT - 1);
-            match branch {
-                Branch::Branches(branches) => branch = branches.get(child)?,
-                Branch::Pages(pages) => return pages.get(child).map(|page| page.0.as_slice()),
-            }
-            shift = shift.saturating_sub(FANOUT_BITS);
-        }
+        let (group, page, place) = Self::way(index);
+        let page = self.groups.as_ref()?.0.get(group)?.0[page].as_ref()?;
+        Some(&page.0[place])
     }
 
     /// All elements in order.
     pub(crate) fn iter(&self) -> Iter<'_, T, B> {
+        let groups = self.groups.as_ref().map_or(&[][..], |groups| &groups.0);
         Iter {
-            vector: self,
-            next_page: 0,
+            groups: groups.iter(),
+            pages: [].iter(),
             page: [].iter(),
             left: self.len,
         }
@@ -184,106 +190,75 @@ impl<T, const B: usize> PagedVec<T, B> {
 impl<T: Element, const B: usize> PagedVec<T, B> {
     #[inline]
     pub(crate) fn get_mut(&mut self, index: u32) -> Option<&mut T> {
+        // Nothing is copied for an element that is not here.
         if index >= self.len {
             return None;
         }
-        let number = index >> Self::BITS;
-        if number == self.tail_number() {
-            return own(self.tail.as_mut()?)?
-                .0
-                .get_mut(index as usize & (B - 1));
-        }
-        let mut shift = self.shift;
-        let mut branch = own(self.root.as_mut()?)?;
-        loop {
-            let child = (number >> shift) as usize & (FANOUT - 1);
-            match branch {
-                Branch::Branches(branches) => branch = own(branches.get_mut(child)?)?,
-                Branch::Pages(pages) => {
-                    let page = own(pages.get_mut(child)?)?;
-                    return page.0.get_mut(index as usize & (B - 1));
-                }
-            }
-            shift = shift.saturating_sub(FANOUT_BITS);
-        }
+        let (group, page, place) = Self::way(index);
+        let group = own(own(self.groups.as_mut()?)?.0.get_mut(group)?)?;
+        Some(&mut own(group.0[page].as_mut()?)?.0[place])
     }
 
     /// Appends an element and returns its index.
     #[inline]
     pub(crate) fn push(&mut self, element: T) -> u32 {
         let index = self.len;
-        self.len += 1;
-        if let Some(tail) = self
-            .tail
-            .as_mut()
-            .filter(|tail| !tail.0.is_full())
-            .and_then(own)
-        {
-            tail.0.push(element);
-            return index;
+        if index as usize & (B - 1) == 0 {
+            self.push_page(index);
         }
-        let full = self
-            .tail
-            .replace(Arc::new(Page(ArrayVec::from_iter([element]))));
-        if let Some(full) = full {
-            self.push_page(full, (index >> Self::BITS) - 1);
+        self.len += 1;
+        if let Some(place) = self.get_mut(index) {
+            *place = element;
         }
         index
     }
 
-    /// Hangs a full page into the tree, at its right edge.
-    fn push_page(&mut self, page: Arc<Page<T, B>>, number: u32) {
-        let root = match self.root.take() {
-            None => Arc::new(Branch::Pages(ArrayVec::new())),
-            Some(root) if u64::from(number) == 1 << (self.shift + FANOUT_BITS) => {
-                self.shift += FANOUT_BITS;
-                Arc::new(Branch::Branches(ArrayVec::from_iter([root])))
-            }
-            Some(root) => root,
+    /// Adds an empty page for the element of this index.
+    fn push_page(&mut self, index: u32) {
+        let (group, page, _) = Self::way(index);
+        let groups = self
+            .groups
+            .get_or_insert_with(|| Arc::new(Groups(Vec::new())));
+        let Some(Groups(groups)) = own(groups) else {
+            return;
         };
-        let mut shift = self.shift;
-        let mut branch = own(self.root.insert(root));
-        while let Some(Branch::Branches(branches)) = branch {
-            shift -= FANOUT_BITS;
-            let child = (number >> (shift + FANOUT_BITS)) as usize & (FANOUT - 1);
-            if child == branches.len() {
-                branches.push(Arc::new(Branch::empty(shift)));
-            }
-            branch = own(&mut branches[child]);
+        if group == groups.len() {
+            groups.push(Arc::new(Group::default()));
         }
-        if let Some(Branch::Pages(pages)) = branch {
-            pages.push(page);
+        if let Some(group) = own(&mut groups[group]) {
+            group.0[page] = Some(Arc::new(Page::default()));
         }
     }
 
     /// Takes the last element off.
     pub(crate) fn pop(&mut self) -> Option<T> {
-        let tail = &mut own(self.tail.as_mut()?)?.0;
-        let element = tail.pop();
-        let is_empty = tail.is_empty();
-        self.len -= 1;
-        if is_empty {
-            self.tail = self.pop_page();
+        let last = self.len.checked_sub(1)?;
+        let element = self.get_mut(last).map(std::mem::take);
+        self.len = last;
+        if last as usize & (B - 1) == 0 {
+            self.pop_page(last);
         }
         element
     }
 
-    /// Takes the last page out of the tree.
-    fn pop_page(&mut self) -> Option<Arc<Page<T, B>>> {
-        let root = self.root.as_mut()?;
-        let page = own(root)?.pop_page();
-        let only = match &**root {
-            Branch::Branches(branches) if branches.len() == 1 => branches.first().cloned(),
-            _ => None,
+    /// Takes off the last page, which began with this index.
+    fn pop_page(&mut self, index: u32) {
+        let (group, page, _) = Self::way(index);
+        if index == 0 {
+            self.groups = None;
+            return;
+        }
+        let Some(Groups(groups)) = self.groups.as_mut().and_then(own) else {
+            return;
         };
-        if let Some(only) = only {
-            *root = only;
-            self.shift -= FANOUT_BITS;
+        if page == 0 {
+            groups.pop();
+            if groups.len() * 4 < groups.capacity() {
+                groups.shrink_to(groups.len() * 2);
+            }
+        } else if let Some(group) = own(&mut groups[group]) {
+            group.0[page] = None;
         }
-        if root.is_empty() {
-            (self.root, self.shift) = (None, 0);
-        }
-        page
     }
 
     /// Takes one element out and puts the last one in its place.
@@ -299,43 +274,10 @@ impl<T: Element, const B: usize> PagedVec<T, B> {
     }
 }
 
-impl<T, const B: usize> Branch<T, B> {
-    /// A branch whose children's numbers are shifted by `shift`.
-    fn empty(shift: u32) -> Self {
-        if shift == 0 {
-            Self::Pages(ArrayVec::new())
-        } else {
-            Self::Branches(ArrayVec::new())
-        }
-    }
-
-    /// Takes the last page off and cuts off what became empty.
-    fn pop_page(&mut self) -> Option<Arc<Page<T, B>>> {
-        match self {
-            Self::Pages(pages) => pages.pop(),
-            Self::Branches(branches) => {
-                let last = own(branches.last_mut()?)?;
-                let page = last.pop_page();
-                if last.is_empty() {
-                    branches.pop();
-                }
-                page
-            }
-        }
-    }
-
-    fn is_empty(&self) -> bool {
-        match self {
-            Self::Branches(branches) => branches.is_empty(),
-            Self::Pages(pages) => pages.is_empty(),
-        }
-    }
-}
-
 /// The elements of a [`PagedVec`] in order.
 pub(crate) struct Iter<'a, T, const B: usize> {
-    vector: &'a PagedVec<T, B>,
-    next_page: u32,
+    groups: std::slice::Iter<'a, Arc<Group<T, B>>>,
+    pages: std::slice::Iter<'a, Option<Arc<Page<T, B>>>>,
     page: std::slice::Iter<'a, T>,
     left: u32,
 }
@@ -345,13 +287,15 @@ impl<'a, T, const B: usize> Iterator for Iter<'a, T, B> {
 
     #[inline]
     fn next(&mut self) -> Option<&'a T> {
+        self.left = self.left.checked_sub(1)?;
         loop {
             if let Some(element) = self.page.next() {
-                self.left -= 1;
                 return Some(element);
             }
-            self.page = self.vector.page(self.next_page)?.iter();
-            self.next_page += 1;
+            match self.pages.next() {
+                Some(page) => self.page = page.as_ref()?.0.iter(),
+                None => self.pages = self.groups.next()?.0.iter(),
+            }
         }
     }
 
@@ -364,11 +308,10 @@ impl<T, const B: usize> ExactSizeIterator for Iter<'_, T, B> {}
 
 impl<T, const B: usize> Clone for Iter<'_, T, B> {
     fn clone(&self) -> Self {
-        let (next_page, page) = (self.next_page, self.page.clone());
         Self {
-            vector: self.vector,
-            next_page,
-            page,
+            groups: self.groups.clone(),
+            pages: self.pages.clone(),
+            page: self.page.clone(),
             left: self.left,
         }
     }
@@ -457,7 +400,6 @@ mod tests {
             paged.push(element);
         }
         while paged.pop().is_some() {}
-        assert!(paged.root.is_none() && paged.tail.is_none());
-        assert_eq!(paged.shift, 0);
+        assert!(paged.groups.is_none());
     }
 }

@@ -1,16 +1,21 @@
 //! The slots that have one index value, in the order of their arrival but for what fills a gap.
 
 use arrayvec::ArrayVec;
+use triomphe::Arc;
 
 use crate::pages::{Iter, PagedVec};
 
 /// Slots that need no allocation.
 const FEW: usize = 6;
 
+/// Slots that are copied as one, after a clone.
+const SOME: usize = 128;
+
 /// A set of slots. Each element has a position by which it is taken out at once; the owner remembers it.
 #[derive(Clone)]
 pub(crate) enum Posting {
     Few(ArrayVec<u32, FEW>),
+    Some(Arc<Vec<u32>>),
     Many(PagedVec<u32, 32>),
 }
 
@@ -21,48 +26,69 @@ impl Default for Posting {
 }
 
 impl Posting {
-    pub(crate) const fn len(&self) -> u32 {
+    pub(crate) fn len(&self) -> u32 {
         match self {
             Self::Few(slots) => slots.len() as u32,
+            Self::Some(slots) => slots.len() as u32,
             Self::Many(slots) => slots.len(),
         }
     }
 
-    pub(crate) const fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
     /// Adds a slot that is not yet here and returns its position.
     pub(crate) fn push(&mut self, slot: u32) -> u32 {
+        let position = self.len();
         match self {
             Self::Few(slots) => {
-                if slots.try_push(slot).is_ok() {
-                    return slots.len() as u32 - 1;
+                if slots.try_push(slot).is_err() {
+                    let mut more = Vec::with_capacity(2 * FEW);
+                    more.extend(slots.iter().copied().chain([slot]));
+                    *self = Self::Some(Arc::new(more));
                 }
+            }
+            Self::Some(slots) if slots.len() < SOME => Arc::make_mut(slots).push(slot),
+            Self::Some(slots) => {
                 let mut many = PagedVec::default();
-                for &slot in slots.iter() {
+                for slot in slots.iter().copied().chain([slot]) {
                     many.push(slot);
                 }
-                let position = many.push(slot);
                 *self = Self::Many(many);
-                position
             }
-            Self::Many(slots) => slots.push(slot),
+            Self::Many(slots) => drop(slots.push(slot)),
         }
+        position
     }
 
     /// Takes out what lies at a position. The last slot moves there, and is returned if there was another.
     pub(crate) fn swap_remove(&mut self, position: u32) -> Option<u32> {
+        let at = position as usize;
         match self {
             Self::Few(slots) => {
-                slots.swap_pop(position as usize)?;
-                slots.get(position as usize).copied()
+                slots.swap_pop(at)?;
+                slots.get(at).copied()
+            }
+            Self::Some(slots) => {
+                let slots = Arc::make_mut(slots);
+                if at >= slots.len() {
+                    return None;
+                }
+                slots.swap_remove(at);
+                let moved = slots.get(at).copied();
+                if slots.len() <= FEW / 2 {
+                    *self = Self::Few(slots.iter().copied().collect());
+                } else if slots.len() * 4 < slots.capacity() {
+                    slots.shrink_to(slots.len() * 2);
+                }
+                moved
             }
             Self::Many(many) => {
                 many.swap_remove(position)?;
                 let moved = many.get(position).copied();
-                if many.len() as usize <= FEW / 2 {
-                    *self = Self::Few(many.iter().copied().collect());
+                if many.len() as usize <= SOME / 2 {
+                    *self = Self::Some(Arc::new(many.iter().copied().collect()));
                 }
                 moved
             }
@@ -73,6 +99,7 @@ impl Posting {
     pub(crate) fn set(&mut self, position: u32, slot: u32) {
         let element = match self {
             Self::Few(slots) => slots.get_mut(position as usize),
+            Self::Some(slots) => Arc::make_mut(slots).get_mut(position as usize),
             Self::Many(slots) => slots.get_mut(position),
         };
         if let Some(element) = element {
@@ -83,6 +110,7 @@ impl Posting {
     pub(crate) fn iter(&self) -> PostingIter<'_> {
         match self {
             Self::Few(slots) => PostingIter::Few(slots.iter()),
+            Self::Some(slots) => PostingIter::Few(slots.iter()),
             Self::Many(slots) => PostingIter::Many(slots.iter()),
         }
     }
@@ -131,7 +159,7 @@ mod tests {
     proptest! {
         #[test]
         fn behaves_as_a_vector_with_swap_remove(
-            steps in prop::collection::vec((0u8..5, any::<usize>()), 0..300),
+            steps in prop::collection::vec((0u8..6, any::<usize>()), 0..900),
         ) {
             let mut model: Vec<u32> = Vec::new();
             let mut posting = Posting::default();

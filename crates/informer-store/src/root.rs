@@ -17,13 +17,13 @@ use crate::index::{Prepared, Table};
 use crate::key::{KeyLike, KeyText, ObjectKey, short_hash};
 use crate::object::Object;
 use crate::overlay::Overlay;
-use crate::pages::{Element, PagedVec};
+use crate::pages::{Iter, PagedVec, Warm, warm_object};
 use crate::version::ResourceVersion;
 use crate::watch::Tag;
 
 pub(crate) struct Root<K> {
     directory: Directory,
-    slots: PagedVec<Slot<K>, 8>,
+    slots: PagedVec<Option<Slot<K>>, 8>,
     digests: PagedVec<DigestCell, 64>,
     indexes: Vec<Box<dyn Table<K>>>,
     /// Slots whose object is known to be out of date, since a newer copy could not be decoded.
@@ -50,12 +50,31 @@ impl<K> Clone for Slot<K> {
     }
 }
 
-impl<K> Element for Slot<K> {
+impl<K> Warm for Slot<K> {
+    #[inline]
     fn warm(&self) {
         self.key.warm();
-        self.object.warm();
+        warm_object(&self.object);
     }
 }
+
+/// The slots of a version, in their order.
+pub(crate) struct Slots<'a, K>(Iter<'a, Option<Slot<K>>, 8>);
+
+impl<'a, K> Iterator for Slots<'a, K> {
+    type Item = &'a Slot<K>;
+
+    #[inline]
+    fn next(&mut self) -> Option<&'a Slot<K>> {
+        self.0.next()?.as_ref()
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        self.0.size_hint()
+    }
+}
+
+impl<K> ExactSizeIterator for Slots<'_, K> {}
 
 /// What is to be said of an object before it is written: all that takes user code.
 pub(crate) struct Plan {
@@ -102,41 +121,56 @@ impl<K: Object> Root<K> {
         self.slots.len() as usize
     }
 
+    /// The slot of a key: its number, and what it holds.
+    #[inline]
+    fn find_slot<Q: KeyLike + ?Sized>(&self, key: &Q) -> Option<(u32, &Slot<K>)> {
+        let text = key.as_text();
+        let mut found = None;
+        let number = self.directory.find(short_hash(key), |number| {
+            found = self
+                .slot(number)
+                .filter(|slot| is_same_text(slot.key.as_str(), text));
+            found.is_some()
+        })?;
+        Some((number, found?))
+    }
+
     #[inline]
     pub(crate) fn find<Q: KeyLike + ?Sized>(&self, key: &Q) -> Option<u32> {
-        let text = key.as_text();
-        let is_it = |slot| {
-            self.slots
-                .get(slot)
-                .is_some_and(|known| known.key.as_str() == text)
-        };
-        self.directory.find(short_hash(key), is_it)
+        self.find_slot(key).map(|(number, _)| number)
     }
 
     /// The object that readers see.
     #[inline]
     pub(crate) fn get<Q: KeyLike + ?Sized>(&self, key: &Q) -> Option<&Arc<K>> {
-        self.object(self.find(key)?)
+        self.find_slot(key).map(|(_, slot)| &slot.object)
     }
 
     #[inline]
     pub(crate) fn object(&self, slot: u32) -> Option<&Arc<K>> {
-        Some(&self.slots.get(slot)?.object)
+        Some(&self.slot(slot)?.object)
     }
 
     pub(crate) fn key(&self, slot: u32) -> Option<&ObjectKey> {
-        Some(&self.slots.get(slot)?.key)
+        Some(&self.slot(slot)?.key)
     }
 
-    pub(crate) const fn slots(&self) -> &PagedVec<Slot<K>, 8> {
-        &self.slots
+    #[inline]
+    fn slot(&self, number: u32) -> Option<&Slot<K>> {
+        self.slots.get(number)?.as_ref()
+    }
+
+    /// All slots, in their order.
+    pub(crate) fn slots(&self) -> Slots<'_, K> {
+        Slots(self.slots.iter())
     }
 
     /// The slot of a key, if there is one, and the key: the one that is here, if any.
     pub(crate) fn resolve(&self, text: &KeyText) -> (Option<u32>, ObjectKey) {
-        let slot = self.find(text);
-        let known = slot.and_then(|slot| self.key(slot)).cloned();
-        (slot, known.unwrap_or_else(|| text.to_key()))
+        match self.find_slot(text) {
+            Some((number, slot)) => (Some(number), slot.key.clone()),
+            None => (None, text.to_key()),
+        }
     }
 
     pub(crate) fn digest(&self, slot: u32) -> Option<&DigestCell> {
@@ -195,9 +229,12 @@ impl<K: Object> Root<K> {
         }
         self.touch_values(slot, effects);
         if plan.slot.is_none() {
-            let hash_of = |slot| self.slots.get(slot).map_or(0, |slot| short_hash(&slot.key));
+            let hash_of = |slot| {
+                let slot = self.slots.get(slot).and_then(Option::as_ref);
+                slot.map_or(0, |slot| short_hash(&slot.key))
+            };
             self.directory.insert(short_hash(&key), slot, hash_of);
-            self.slots.push(Slot { key, object });
+            self.slots.push(Some(Slot { key, object }));
             self.digests.push(DigestCell::default());
             return None;
         }
@@ -207,9 +244,8 @@ impl<K: Object> Root<K> {
         {
             *digest = DigestCell::default();
         }
-        self.slots
-            .get_mut(slot)
-            .map(|slot| std::mem::replace(&mut slot.object, object))
+        let slot = self.slots.get_mut(slot)?.as_mut()?;
+        Some(std::mem::replace(&mut slot.object, object))
     }
 
     /// Takes out the object that readers see of a key. The last object moves to its slot.
@@ -225,10 +261,10 @@ impl<K: Object> Root<K> {
             index.swap_remove(slot);
         }
         self.stale.swap_remove(slot, last);
-        let Slot { key, object } = self.slots.swap_remove(slot)?;
+        let Slot { key, object } = self.slots.swap_remove(slot)??;
         self.digests.swap_remove(slot);
         self.directory.remove(short_hash(&key), slot);
-        if let Some(moved) = self.slots.get(slot) {
+        if let Some(moved) = self.slots.get(slot).and_then(Option::as_ref) {
             self.directory.renumber(short_hash(&moved.key), last, slot);
         }
         effects.touch(Tag::key(&key));
@@ -262,7 +298,7 @@ impl<K: Object> Root<K> {
 
     /// Takes all objects out; the indexes stay, empty.
     pub(crate) fn clear(&mut self, effects: &mut Effects<K>) {
-        for Slot { key, object } in self.slots.iter() {
+        for Slot { key, object } in self.slots() {
             effects.change(key, Some(object), None);
         }
         effects.touch_everything();
@@ -277,7 +313,7 @@ impl<K: Object> Root<K> {
 
     /// Adds an empty index and fills it. Runs user code.
     pub(crate) fn add_index(&mut self, mut index: Box<dyn Table<K>>, effects: &mut Effects<K>) {
-        for (slot, Slot { key, object }) in (0..).zip(self.slots.iter()) {
+        for (slot, Slot { key, object }) in (0..).zip(self.slots()) {
             let prepared = index.prepare(None, key, object);
             if let Some(failure) = prepared.failure() {
                 effects.fail(failure);
@@ -295,4 +331,10 @@ impl<K: Object> Root<K> {
         effects.touch_everything();
         self.indexes.len() < before
     }
+}
+
+/// True if the texts are equal; at once if they are one. Who looks up what came out of the store asks with its texts.
+#[inline]
+fn is_same_text(a: &str, b: &str) -> bool {
+    std::ptr::eq(a, b) || a == b
 }

@@ -106,20 +106,17 @@ impl<K: Object> Snapshot<K> {
 
     /// All keys and objects.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (&ObjectKey, &Arc<K>)> {
-        self.root
-            .slots()
-            .iter()
-            .map(|slot| (&slot.key, &slot.object))
+        self.root.slots().map(|slot| (&slot.key, &slot.object))
     }
 
     /// All objects, by reference.
     pub fn objects(&self) -> impl ExactSizeIterator<Item = &Arc<K>> {
-        self.root.slots().iter().map(|slot| &slot.object)
+        self.root.slots().map(|slot| &slot.object)
     }
 
     /// All keys, by reference.
     pub fn keys(&self) -> impl ExactSizeIterator<Item = &ObjectKey> {
-        self.root.slots().iter().map(|slot| &slot.key)
+        self.root.slots().map(|slot| &slot.key)
     }
 
     /// All objects in a vector. To look at each of them [`objects`](Self::objects) is cheaper.

@@ -203,7 +203,7 @@ impl<K: Object> TtlStore<K> {
         }
         let mut batch = self.store.begin_batch();
         let mut stamps = self.stamps.lock();
-        let keys = batch.root().slots().iter().map(|slot| &slot.key);
+        let keys = batch.root().slots().map(|slot| &slot.key);
         let is_expired = |key: &&ObjectKey| stamps.get(*key).is_some_and(|s| s.is_expired(now));
         let expired: Vec<ObjectKey> = keys.filter(is_expired).cloned().collect();
         let objects = expired.iter().filter_map(|key| {

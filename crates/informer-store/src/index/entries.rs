@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::directory::Directory;
 use crate::index::ordered::Order;
 use crate::index::places::Place;
-use crate::pages::PagedVec;
+use crate::pages::{PagedVec, Warm};
 use crate::posting::Posting;
 
 /// The values of an index and the slots that have them.
@@ -25,6 +25,8 @@ pub(super) struct Entry<V> {
     pub(super) hash: u32,
     pub(super) slots: Posting,
 }
+
+impl<V> Warm for Entry<V> {}
 
 impl<V> Clone for Entry<V> {
     fn clone(&self) -> Self {

@@ -1,9 +1,9 @@
 //! Where each object stands in one index: eight bytes a slot, and a list for objects of several values.
 
-use crate::pages::{Element, PagedVec};
+use crate::pages::{Element, PagedVec, Warm};
 
 /// One slot's place under one value.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Place {
     pub(super) value: u32,
     pub(super) position: u32,
@@ -20,7 +20,7 @@ const LEFT_OUT: u32 = u32::MAX - 2;
 #[derive(Clone, Default)]
 pub(super) struct Places {
     by_slot: PagedVec<Place, 32>,
-    many: PagedVec<Many, 4>,
+    many: PagedVec<Option<Many>, 4>,
 }
 
 #[derive(Clone)]
@@ -30,7 +30,7 @@ struct Many {
 }
 
 impl Element for Place {}
-impl Element for Many {}
+impl Warm for Many {}
 
 /// Where one object stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,7 +60,7 @@ impl Places {
         let place = self.by_slot.get(slot)?;
         Some(match place.value {
             NONE => Standing::In(&[]),
-            MANY => Standing::In(&self.many.get(place.position)?.places),
+            MANY => Standing::In(&self.many.get(place.position)?.as_ref()?.places),
             LEFT_OUT => Standing::LeftOut {
                 position: place.position,
             },
@@ -81,7 +81,7 @@ impl Places {
                 let places = triomphe::Arc::new(many.to_vec());
                 Place {
                     value: MANY,
-                    position: self.many.push(Many { slot, places }),
+                    position: self.many.push(Some(Many { slot, places })),
                 }
             }
         };
@@ -116,7 +116,7 @@ impl Places {
             *place = new;
             return;
         }
-        let Some(many) = self.many.get_mut(place.position) else {
+        let Some(Some(many)) = self.many.get_mut(place.position) else {
             return;
         };
         for place in triomphe::Arc::make_mut(&mut many.places) {
@@ -134,7 +134,7 @@ impl Places {
             value: MANY,
             position,
         }) = self.by_slot.get(slot).copied()
-            && let Some(many) = self.many.get_mut(position)
+            && let Some(Some(many)) = self.many.get_mut(position)
         {
             many.slot = slot;
         }
@@ -150,7 +150,7 @@ impl Places {
             return;
         };
         self.many.swap_remove(position);
-        if let Some(moved) = self.many.get(position)
+        if let Some(Some(moved)) = self.many.get(position)
             && let Some(place) = self.by_slot.get_mut(moved.slot)
         {
             place.position = position;
