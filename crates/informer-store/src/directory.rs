@@ -7,12 +7,15 @@
 use crate::pages::{Element, PagedVec};
 
 /// Entries a bucket, on average. Buckets that are not yet split hold up to twice as many.
-const LOAD: u32 = 5;
+const LOAD: u32 = 4;
 
 /// Entries that fit a bucket. With them it fills one cache line.
 const WIDTH: usize = 11;
 
-#[derive(Clone, Default)]
+/// A number that no entry has. It fills the places that none takes, so that a look-up need not ask how many there are.
+const NOBODY: u32 = u32::MAX;
+
+#[derive(Clone)]
 struct Bucket {
     tags: [u8; WIDTH],
     len: u8,
@@ -25,6 +28,17 @@ struct Bucket {
     more: Option<Box<Vec<(u8, u32)>>>,
 }
 
+impl Default for Bucket {
+    fn default() -> Self {
+        Self {
+            tags: [0; WIDTH],
+            len: 0,
+            numbers: [NOBODY; WIDTH],
+            more: None,
+        }
+    }
+}
+
 #[derive(Clone, Default)]
 pub(crate) struct Directory {
     buckets: PagedVec<Bucket, 8>,
@@ -34,12 +48,12 @@ pub(crate) struct Directory {
 /// The bucket of a hash among `buckets` (at least 1) of them.
 #[inline]
 fn bucket_of(hash: u32, buckets: u32) -> u32 {
-    let mask = u32::MAX.checked_shr(buckets.leading_zeros()).unwrap_or(0);
+    let mask = u32::MAX >> (buckets | 1).leading_zeros();
     let bucket = hash & mask;
     if bucket < buckets {
         bucket
     } else {
-        hash & (mask >> 1)
+        bucket & (mask >> 1)
     }
 }
 
@@ -63,11 +77,7 @@ impl Element for Bucket {}
 impl Bucket {
     #[inline]
     fn find(&self, tag: u8, mut is_it: impl FnMut(u32) -> bool) -> Option<u32> {
-        let len = self.len as usize;
         let mut candidates = equal_bytes(self.tags.first_chunk()?, tag);
-        if len < 8 {
-            candidates &= (1 << (8 * len)) - 1;
-        }
         while candidates != 0 {
             let number = self.numbers[candidates.trailing_zeros() as usize / 8];
             if is_it(number) {
@@ -75,7 +85,7 @@ impl Bucket {
             }
             candidates &= candidates - 1;
         }
-        if len <= 8 {
+        if self.len <= 8 {
             return None;
         }
         self.find_beyond(8, tag, is_it)
@@ -111,9 +121,12 @@ impl Bucket {
             }
             return last;
         }
-        let last = self.len.checked_sub(1)?;
-        self.len = last;
-        Some((self.tags[last as usize], self.numbers[last as usize]))
+        self.len = self.len.checked_sub(1)?;
+        let last = self.len as usize;
+        Some((
+            self.tags[last],
+            std::mem::replace(&mut self.numbers[last], NOBODY),
+        ))
     }
 
     fn number_mut(&mut self, number: u32) -> Option<(&mut u8, &mut u32)> {
@@ -143,15 +156,12 @@ impl Bucket {
 }
 
 impl Directory {
-    /// The number entered with this hash for which `is_it` says yes. It may be asked of others.
+    /// The number entered with this hash for which `is_it` says yes. It may be asked of others, and of `u32::MAX`.
     #[inline]
     pub(crate) fn find(&self, hash: u32, is_it: impl FnMut(u32) -> bool) -> Option<u32> {
-        if self.len == 0 {
-            return None;
-        }
-        self.buckets
-            .get(bucket_of(hash, self.buckets.len()))?
-            .find(tag_of(hash), is_it)
+        // The first bucket is there as soon as any is.
+        let bucket = self.buckets.peek(bucket_of(hash, self.buckets.len()))?;
+        bucket.find(tag_of(hash), is_it)
     }
 
     /// Enters a number that is not yet here. `hash_of` tells the hashes of those that are.

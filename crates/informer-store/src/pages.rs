@@ -167,9 +167,16 @@ impl<T, const B: usize> PagedVec<T, B> {
 
     #[inline]
     pub(crate) fn get(&self, index: u32) -> Option<&T> {
-        if index >= self.len {
-            return None;
+        if index < self.len {
+            self.peek(index)
+        } else {
+            None
         }
+    }
+
+    /// The same for whoever can tell an empty element from the others: it may be handed out beyond the end.
+    #[inline]
+    pub(crate) fn peek(&self, index: u32) -> Option<&T> {
         let (group, page, place) = Self::way(index);
         let page = self.groups.as_ref()?.0.get(group)?.0[page].as_ref()?;
         Some(&page.0[place])
@@ -388,6 +395,8 @@ mod tests {
                     prop_assert_eq!(paged.get(at as u32), Some(value));
                 }
                 prop_assert_eq!(paged.get(model.len() as u32), None);
+                let beyond = paged.peek(model.len() as u32);
+                prop_assert!(beyond.is_none_or(|element| *element == 0));
                 prop_assert_eq!(paged.get(u32::MAX), None);
             }
         }

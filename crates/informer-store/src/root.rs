@@ -157,7 +157,7 @@ impl<K: Object> Root<K> {
 
     #[inline]
     fn slot(&self, number: u32) -> Option<&Slot<K>> {
-        self.slots.get(number)?.as_ref()
+        self.slots.peek(number)?.as_ref()
     }
 
     /// All slots, in their order.

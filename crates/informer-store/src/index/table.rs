@@ -15,7 +15,7 @@ use crate::index::error::{IndexFailure, IndexStatus};
 use crate::index::ordered::OrderedValues;
 use crate::index::places::{Place, Places, Standing};
 use crate::index::values::IndexValues;
-use crate::key::ObjectKey;
+use crate::key::{ObjectKey, hash_value};
 use crate::object::Object;
 use crate::posting::Posting;
 use crate::watch::Tag;
@@ -129,7 +129,7 @@ impl<K: 'static, V: Hash + Eq + Send + Sync + 'static> TableOf<K, V> {
         V: Borrow<Q>,
         Q: Hash + Eq + ?Sized,
     {
-        let id = self.values.find(crate::key::hash_value(value), value)?;
+        let id = self.values.find(hash_value(value), value)?;
         self.values.entry(id).map(|entry| &entry.slots)
     }
 
