@@ -4,7 +4,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::key::hash_value;
 use crate::object::ObjectMetadata;
-use crate::pages::Element;
 
 /// A Bloom filter of 63 bits over the labels of one object.
 #[doc(hidden)]
@@ -25,8 +24,6 @@ impl Clone for DigestCell {
     }
 }
 
-impl Element for DigestCell {}
-
 impl DigestCell {
     /// The digest of the object that this cell is of. Two readers may both compute it; they find the same.
     #[inline]
@@ -39,10 +36,6 @@ impl DigestCell {
             }
             known => LabelDigest(known),
         }
-    }
-
-    pub(crate) fn is_known(&self) -> bool {
-        self.0.load(Ordering::Relaxed) != 0
     }
 }
 

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use crate::digest::DigestCell;
 use crate::index::NAMESPACE_INDEX;
 use crate::key::{KeyLike, ObjectKey};
 use crate::object::Object;
+use crate::root::Slot;
 use crate::selector::Selector;
-use crate::snapshot::{Snapshot, is_chosen};
+use crate::snapshot::Snapshot;
 use crate::store::Store;
 
 /// Reads the objects of one resource from a store.
@@ -187,14 +187,12 @@ impl<K: Object> Snapshot<K> {
         selector: &'a S,
     ) -> impl Iterator<Item = &'a Arc<K>> + use<'a, K, S> {
         let limit = if selector.is_nothing() { 0 } else { self.len() };
-        let digests = self.root().digests().iter();
-        let chosen =
-            |(digest, object): &(&DigestCell, &Arc<K>)| is_chosen(selector, digest, object);
-        digests
-            .zip(self.objects())
+        let chosen = |slot: &&Slot<K>| slot.is_chosen(selector);
+        self.root()
+            .slots()
             .take(limit)
             .filter(chosen)
-            .map(|(_, object)| object)
+            .map(|slot| &slot.object)
     }
 
     /// The objects of a namespace that a selector chooses. The empty namespace stands for all.

@@ -2,7 +2,7 @@
 //!
 //! # Invariants
 //! - Slots are dense: `0..len` hold one object each. A removal moves the last object to the gap.
-//! - The directory, the slots, their digests and every index speak of the same slots.
+//! - The directory, the slots and every index speak of the same slots.
 //! - Order depends on the sequence of writes alone, never on hashes.
 
 use std::sync::Arc;
@@ -24,7 +24,6 @@ use crate::watch::Tag;
 pub(crate) struct Root<K> {
     directory: Directory,
     slots: PagedVec<Option<Slot<K>>, 8>,
-    digests: PagedVec<DigestCell, 64>,
     indexes: Vec<Box<dyn Table<K>>>,
     /// Slots whose object is known to be out of date, since a newer copy could not be decoded.
     stale: Flags,
@@ -39,6 +38,8 @@ pub(crate) struct Root<K> {
 pub(crate) struct Slot<K> {
     pub(crate) key: ObjectKey,
     pub(crate) object: Arc<K>,
+    /// Of this very copy of the object: readers of several versions fill the cell of a page that these share.
+    pub(crate) labels: DigestCell,
 }
 
 impl<K> Clone for Slot<K> {
@@ -46,6 +47,7 @@ impl<K> Clone for Slot<K> {
         Self {
             key: self.key.clone(),
             object: Arc::clone(&self.object),
+            labels: self.labels.clone(),
         }
     }
 }
@@ -87,7 +89,6 @@ impl<K: Object> Clone for Root<K> {
         Self {
             directory: self.directory.clone(),
             slots: self.slots.clone(),
-            digests: self.digests.clone(),
             indexes: self
                 .indexes
                 .iter()
@@ -106,7 +107,6 @@ impl<K> Default for Root<K> {
         Self {
             directory: Directory::default(),
             slots: PagedVec::default(),
-            digests: PagedVec::default(),
             indexes: Vec::new(),
             stale: Flags::default(),
             overlay: None,
@@ -156,7 +156,7 @@ impl<K: Object> Root<K> {
     }
 
     #[inline]
-    fn slot(&self, number: u32) -> Option<&Slot<K>> {
+    pub(crate) fn slot(&self, number: u32) -> Option<&Slot<K>> {
         self.slots.peek(number)?.as_ref()
     }
 
@@ -171,14 +171,6 @@ impl<K: Object> Root<K> {
             Some((number, slot)) => (Some(number), slot.key.clone()),
             None => (None, text.to_key()),
         }
-    }
-
-    pub(crate) fn digest(&self, slot: u32) -> Option<&DigestCell> {
-        self.digests.get(slot)
-    }
-
-    pub(crate) const fn digests(&self) -> &PagedVec<DigestCell, 64> {
-        &self.digests
     }
 
     pub(crate) const fn stale(&self) -> &Flags {
@@ -234,17 +226,17 @@ impl<K: Object> Root<K> {
                 slot.map_or(0, |slot| short_hash(&slot.key))
             };
             self.directory.insert(short_hash(&key), slot, hash_of);
-            self.slots.push(Some(Slot { key, object }));
-            self.digests.push(DigestCell::default());
+            let labels = DigestCell::default();
+            self.slots.push(Some(Slot {
+                key,
+                object,
+                labels,
+            }));
             return None;
         }
         self.stale.set(slot, false);
-        if self.digests.get(slot).is_some_and(DigestCell::is_known)
-            && let Some(digest) = self.digests.get_mut(slot)
-        {
-            *digest = DigestCell::default();
-        }
         let slot = self.slots.get_mut(slot)?.as_mut()?;
+        slot.labels = DigestCell::default();
         Some(std::mem::replace(&mut slot.object, object))
     }
 
@@ -261,8 +253,7 @@ impl<K: Object> Root<K> {
             index.swap_remove(slot);
         }
         self.stale.swap_remove(slot, last);
-        let Slot { key, object } = self.slots.swap_remove(slot)??;
-        self.digests.swap_remove(slot);
+        let Slot { key, object, .. } = self.slots.swap_remove(slot)??;
         self.directory.remove(short_hash(&key), slot);
         if let Some(moved) = self.slots.get(slot).and_then(Option::as_ref) {
             self.directory.renumber(short_hash(&moved.key), last, slot);
@@ -298,7 +289,7 @@ impl<K: Object> Root<K> {
 
     /// Takes all objects out; the indexes stay, empty.
     pub(crate) fn clear(&mut self, effects: &mut Effects<K>) {
-        for Slot { key, object } in self.slots() {
+        for Slot { key, object, .. } in self.slots() {
             effects.change(key, Some(object), None);
         }
         effects.touch_everything();
@@ -313,7 +304,7 @@ impl<K: Object> Root<K> {
 
     /// Adds an empty index and fills it. Runs user code.
     pub(crate) fn add_index(&mut self, mut index: Box<dyn Table<K>>, effects: &mut Effects<K>) {
-        for (slot, Slot { key, object }) in (0..).zip(self.slots()) {
+        for (slot, Slot { key, object, .. }) in (0..).zip(self.slots()) {
             let prepared = index.prepare(None, key, object);
             if let Some(failure) = prepared.failure() {
                 effects.fail(failure);

@@ -7,13 +7,12 @@ use std::hash::Hash;
 use std::ops::{Bound, RangeBounds};
 use std::sync::Arc;
 
-use crate::digest::DigestCell;
 use crate::index::{Index, IndexError, IndexStatus, Prepared, Table, TableOf};
 use crate::key::{KeyLike, ObjectKey};
 use crate::object::Object;
 use crate::pages::cloned;
 use crate::posting::{Posting, PostingIter};
-use crate::root::Root;
+use crate::root::{Root, Slot};
 use crate::selector::Selector;
 use crate::version::ResourceVersion;
 
@@ -395,10 +394,10 @@ impl<'a, K: Object> Indexed<'a, K> {
 
     pub(crate) fn select<S: Selector>(self, selector: &S) -> impl Iterator<Item = &'a Arc<K>> {
         let root = self.root;
-        self.slots.filter_map(move |slot| {
-            let object = root.object(slot)?;
-            is_chosen(selector, root.digest(slot)?, object).then_some(object)
-        })
+        let slots = self.slots.filter_map(|slot| root.slot(slot));
+        slots
+            .filter(|slot| slot.is_chosen(selector))
+            .map(|slot| &slot.object)
     }
 
     /// Their keys and themselves.
@@ -424,17 +423,15 @@ impl<'a, K: Object> Iterator for Indexed<'a, K> {
 
 impl<K: Object> ExactSizeIterator for Indexed<'_, K> {}
 
-/// Looks at the object only if its digest leaves the answer open.
-#[inline]
-pub(crate) fn is_chosen<K: Object, S: Selector>(
-    selector: &S,
-    digest: &DigestCell,
-    object: &Arc<K>,
-) -> bool {
-    let decided = if selector.reads_labels() {
-        selector.decide(digest.of(object.metadata()))
-    } else {
-        None
-    };
-    decided.unwrap_or_else(|| selector.matches(object.metadata()))
+impl<K: Object> Slot<K> {
+    /// Looks at the object only if the digest of its labels leaves the answer open.
+    #[inline]
+    pub(crate) fn is_chosen<S: Selector>(&self, selector: &S) -> bool {
+        let decided = if selector.reads_labels() {
+            selector.decide(self.labels.of(self.object.metadata()))
+        } else {
+            None
+        };
+        decided.unwrap_or_else(|| selector.matches(self.object.metadata()))
+    }
 }

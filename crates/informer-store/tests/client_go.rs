@@ -465,3 +465,37 @@ fn keys_are_written_and_read_back() {
         assert!(text.parse::<ObjectKey>().is_err(), "{text}");
     }
 }
+
+/// The names that a selector chooses from a snapshot.
+fn chosen(snapshot: &informer_store::Snapshot<Thing>, selector: &str) -> Vec<String> {
+    let selector: LabelSelector = selector.parse().expect("valid");
+    snapshot
+        .select(&selector)
+        .map(|thing| thing.meta.name.clone())
+        .collect()
+}
+
+// INV-STORE-1: what a reader of an old snapshot learns of an object's labels says nothing of the object's later copies.
+#[test]
+fn a_selector_reads_the_labels_of_the_version_it_is_asked_of() {
+    let store = Store::new();
+    store
+        .add(Thing::new("a").label("app", "web"))
+        .expect("named");
+    store
+        .add(Thing::new("b").label("app", "db"))
+        .expect("named");
+    let before = store.snapshot();
+    store
+        .update(Thing::new("a").label("app", "db"))
+        .expect("named");
+    store
+        .update(Thing::new("b").label("app", "web"))
+        .expect("named");
+    for _ in 0..2 {
+        assert_eq!(chosen(&before, "app=web"), ["a"]);
+        assert_eq!(chosen(&store.snapshot(), "app=web"), ["b"]);
+        assert_eq!(chosen(&store.snapshot(), "app!=web"), ["a"]);
+        assert_eq!(chosen(&before, "app notin (web)"), ["b"]);
+    }
+}
