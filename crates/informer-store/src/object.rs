@@ -5,8 +5,13 @@ use crate::version::ResourceVersion;
 
 /// A Kubernetes object that can be cached.
 ///
-/// One method is required: where the metadata is. With the feature `k8s-openapi` every type of that crate is an
-/// `Object`. For a struct of your own use the macro [`object!`](crate::object!).
+/// One method is required: where the metadata is.
+///
+/// | what | how it becomes an `Object` |
+/// |---|---|
+/// | a type of the crate k8s-openapi | the feature `k8s-openapi` makes every one of them an `Object` |
+/// | a struct of your own with an `ObjectMeta`, such as a custom resource | [`object!`](crate::object!)`(Foo)` |
+/// | a struct that keeps only the fields it needs | implement [`ObjectMetadata`], then `object!(Foo, meta: Meta)` |
 pub trait Object: Send + Sync + 'static {
     /// The type that holds the metadata, often an `ObjectMeta`. A type that keeps the few fields it needs among
     /// its own implements [`ObjectMetadata`] and names itself here.
@@ -174,4 +179,112 @@ macro_rules! object {
     ($type:ty) => {
         $crate::object!($type, metadata: $crate::__private::ObjectMeta);
     };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Leaves the methods of the trait that have a default as they are.
+    struct Least(Vec<(&'static str, &'static str)>);
+
+    impl ObjectMetadata for Least {
+        fn name(&self) -> Option<&str> {
+            None
+        }
+        fn namespace(&self) -> Option<&str> {
+            Some("")
+        }
+        fn uid(&self) -> Option<Uid> {
+            None
+        }
+        fn resource_version(&self) -> Option<ResourceVersion> {
+            Some("7".into())
+        }
+        fn labels(&self) -> impl Iterator<Item = (&str, &str)> {
+            self.0.iter().copied()
+        }
+        fn annotations(&self) -> impl Iterator<Item = (&str, &str)> {
+            self.0.iter().copied().rev()
+        }
+        fn owner_references(&self) -> impl Iterator<Item = OwnerReference<'_>> {
+            std::iter::once(OwnerReference::new("v1", "Pod", "p", "u".into()).controller(true))
+        }
+    }
+
+    struct Thing {
+        meta: Least,
+    }
+    object!(Thing, meta: Least);
+
+    #[test]
+    fn what_an_object_does_not_say_is_found_by_looking() {
+        let thing = Thing {
+            meta: Least(vec![("a", "1"), ("b", "2")]),
+        };
+        assert_eq!(
+            (thing.name(), thing.namespace(), thing.uid()),
+            ("", None, None)
+        );
+        assert_eq!(thing.resource_version(), Some("7".into()));
+        assert_eq!((thing.label("b"), thing.label("c")), (Some("2"), None));
+        assert_eq!(
+            (thing.annotation("a"), thing.annotation("")),
+            (Some("1"), None)
+        );
+        let owner = thing.metadata().owner_references().next();
+        assert!(owner.is_some_and(|owner| owner.controller && !owner.block_owner_deletion));
+    }
+
+    #[cfg(feature = "k8s-openapi")]
+    #[test]
+    fn the_types_of_k8s_openapi_are_objects() {
+        use k8s_openapi::api::core::v1::ConfigMap;
+        use k8s_openapi::apimachinery::pkg::apis::meta::v1 as meta;
+
+        let text = |text: &str| Some(text.to_owned());
+        let pairs = |key: &str, value: &str| Some([(key.to_owned(), value.to_owned())].into());
+        let owner = meta::OwnerReference {
+            api_version: "apps/v1".into(),
+            kind: "ReplicaSet".into(),
+            name: "cart".into(),
+            uid: "u-1".into(),
+            controller: Some(true),
+            block_owner_deletion: None,
+        };
+        let metadata = meta::ObjectMeta {
+            name: text("settings"),
+            namespace: text("shop"),
+            uid: text("u-2"),
+            resource_version: text("12"),
+            labels: pairs("app", "cart"),
+            annotations: pairs("note", "x"),
+            owner_references: Some(vec![owner]),
+            ..meta::ObjectMeta::default()
+        };
+        let map = ConfigMap {
+            metadata,
+            ..ConfigMap::default()
+        };
+        assert_eq!((map.name(), map.namespace()), ("settings", Some("shop")));
+        assert_eq!(
+            (map.uid(), map.resource_version()),
+            (Some("u-2".into()), Some("12".into()))
+        );
+        assert_eq!(
+            (map.label("app"), map.annotation("note")),
+            (Some("cart"), Some("x"))
+        );
+        let metadata = Object::metadata(&map);
+        assert_eq!(metadata.labels().collect::<Vec<_>>(), [("app", "cart")]);
+        assert_eq!(metadata.annotations().collect::<Vec<_>>(), [("note", "x")]);
+        let owners: Vec<_> = metadata.owner_references().collect();
+        let expected = OwnerReference::new("apps/v1", "ReplicaSet", "cart", "u-1".into());
+        assert_eq!(owners, [expected.controller(true)]);
+        let nothing = ConfigMap::default();
+        assert_eq!(
+            (nothing.name(), nothing.namespace(), nothing.uid()),
+            ("", None, None)
+        );
+    }
 }

@@ -90,3 +90,44 @@ impl From<&str> for Uid {
         Self::new(text)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn a_uuid_takes_no_allocation_and_anything_else_is_kept() {
+        assert!(matches!(
+            Uid::new("cd3cdf97-5367-4e01-a4f6-76b8fc75a236").0,
+            Repr::Uuid(_)
+        ));
+        for text in [
+            "",
+            "x",
+            "CD3CDF97-5367-4E01-A4F6-76B8FC75A236",
+            "cd3cdf9705367-4e01-a4f6-76b8fc75a236",
+            "cd3cdf97-5367-4e01-a4f6-76b8fc75a23g",
+            "cd3cdf97-5367-4e01-a4f6-76b8fc75a23-",
+        ] {
+            assert!(matches!(Uid::new(text).0, Repr::Text(_)), "{text}");
+            assert_eq!(Uid::new(text).to_string(), text);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_uid_is_written_as_it_was_read(
+            text in prop_oneof![
+                "[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}",
+                "[0-9a-fA-F-]{36}",
+                ".{0,40}",
+            ],
+            other in "[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}",
+        ) {
+            prop_assert_eq!(Uid::new(&text).to_string(), text.clone());
+            prop_assert_eq!(Uid::new(&text) == Uid::new(&other), text == other);
+        }
+    }
+}

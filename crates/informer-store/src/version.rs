@@ -10,6 +10,12 @@ use std::sync::Arc;
 /// compared ([KEP-5504]). Anything else is opaque and only ever equal or not. A number takes 16 bytes and no
 /// allocation, and is written back exactly as it was read.
 ///
+/// | text | what it is | compares with |
+/// |---|---|---|
+/// | `1`, `99`, a longer number | a point in the server's history | every other such number |
+/// | empty, `0` | no point: "the newest", "any" | itself |
+/// | `007`, `-1`, `v1-a` | opaque | itself |
+///
 /// ```
 /// use informer_store::ResourceVersion;
 /// use std::cmp::Ordering;
@@ -139,5 +145,52 @@ impl From<u64> for ResourceVersion {
         } else {
             Self(Repr::Number(number))
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// A number as it is ordered, said without the code under test; `None` for what is none.
+    fn naive(text: &str) -> Option<u128> {
+        let is_number = !text.starts_with('0') && text.bytes().all(|b| b.is_ascii_digit());
+        if is_number { text.parse().ok() } else { None }
+    }
+
+    fn text() -> impl Strategy<Value = String> {
+        prop_oneof![
+            4 => any::<u64>().prop_map(|n| n.to_string()),
+            2 => (0u64..20).prop_map(|n| n.to_string()),
+            2 => any::<u128>().prop_map(|n| (n >> 40).to_string()),
+            2 => "[0-9av-]{0,4}",
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn numbers_of_any_length_are_compared_and_nothing_else(a in text(), b in text()) {
+            let (one, two) = (ResourceVersion::new(&a), ResourceVersion::new(&b));
+            let expected = match (naive(&a), naive(&b)) {
+                _ if a == b => Some(Ordering::Equal),
+                (Some(a), Some(b)) => Some(a.cmp(&b)),
+                _ => None,
+            };
+            prop_assert_eq!(one.compare(&two), expected);
+            prop_assert_eq!(one.is_older_than(&two), expected == Some(Ordering::Less));
+            prop_assert_eq!(one == two, a == b);
+            prop_assert_eq!(one.is_comparable(), naive(&a).is_some());
+            prop_assert_eq!(one.is_unset(), a.is_empty() || a == "0");
+            prop_assert_eq!(one.as_u64(), naive(&a).and_then(|n| u64::try_from(n).ok()));
+            prop_assert_eq!(one.to_string(), a);
+        }
+    }
+
+    #[test]
+    fn a_number_becomes_a_version() {
+        assert_eq!(ResourceVersion::from(7), ResourceVersion::new("7"));
+        assert!(ResourceVersion::from(0).is_unset());
     }
 }
