@@ -22,7 +22,8 @@ use k8s_openapi::api::core::v1::Pod;
 use tokio::time::{MissedTickBehavior, interval_at};
 
 use crate::args::{DemoArgs, Output};
-use crate::output::{self, Line, Printer, json};
+use crate::output::{self, Printer};
+use crate::run::{final_line, print_event, synced_line};
 use crate::serve::fill;
 use crate::signals;
 use crate::watch::never_started;
@@ -124,11 +125,11 @@ impl Demo {
                 outcome = &mut synced, if !is_synced => {
                     outcome?;
                     is_synced = true;
-                    let line = self.synced_line();
-                    self.printer.print(&line)?;
+                    let cached = self.informer.store().snapshot();
+                    self.printer.print(&synced_line(&cached, self.started.elapsed()))?;
                 }
                 Some(event) = self.events.next() => self.show(&event)?,
-                _ = frames.tick() => {
+                _ = frames.tick(), if self.is_live() => {
                     let extra = self.summary();
                     let received = self.informer.store().len();
                     self.printer.draw(received, Some(self.pods), &extra);
@@ -143,23 +144,15 @@ impl Demo {
         if self.is_plain() {
             return Ok(());
         }
-        crate::run::print_event(&mut self.printer, event)
+        print_event(&mut self.printer, event)
     }
 
     fn is_plain(&self) -> bool {
         matches!(self.printer, Printer::Plain)
     }
 
-    fn synced_line(&self) -> Line<'static> {
-        let store = self.informer.store();
-        Line::Synced {
-            count: store.len(),
-            resource_version: store
-                .resource_version()
-                .map(|v| v.to_string())
-                .unwrap_or_default(),
-            seconds: json::seconds(self.started.elapsed()),
-        }
+    fn is_live(&self) -> bool {
+        matches!(self.printer, Printer::Live(_))
     }
 
     /// Tells people something that is no event.
@@ -250,20 +243,8 @@ impl Demo {
     }
 
     async fn finish(mut self, verdict: &check::Verdict) -> anyhow::Result<()> {
-        let snapshot = self.informer.store().snapshot();
-        let versions = snapshot
-            .iter()
-            .map(|(key, pod)| (key.to_string(), crate::run::version_of(&**pod)));
-        let keys: std::collections::BTreeMap<_, _> = versions.collect();
-        let resource_version = snapshot
-            .resource_version()
-            .map(|version| version.to_string())
-            .unwrap_or_default();
-        self.printer.print(&Line::Final {
-            count: keys.len(),
-            resource_version,
-            keys,
-        })?;
+        let cached = self.informer.store().snapshot();
+        self.printer.print(&final_line(&cached))?;
         self.printer.finish()?;
         for line in self.summary().iter().chain(&verdict.lines()) {
             self.say(line)?;

@@ -1,6 +1,5 @@
 //! One informer at work for a command: its events, failures and state become lines of output.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -9,7 +8,10 @@ use anyhow::Context;
 use futures_util::StreamExt;
 use informer::reflector::Report;
 use informer::shared::{EventStream, OnStop};
-use informer::{Event, ListerWatcher, Object, QueuePolicy, ReflectorConfig, SharedInformer};
+use informer::store::Snapshot;
+use informer::{
+    Event, ListerWatcher, Object, QueuePolicy, ReflectorConfig, ResourceVersion, SharedInformer,
+};
 use tokio::sync::mpsc;
 use tokio::time::MissedTickBehavior;
 
@@ -117,7 +119,8 @@ impl<K: Object> Run<K> {
                 outcome = &mut synced, if !is_synced => {
                     outcome.context("the informer ended")?;
                     is_synced = true;
-                    printer.print(&self.synced_line())?;
+                    let cached = self.informer.store().snapshot();
+                    printer.print(&synced_line(&cached, self.started.elapsed()))?;
                     if self.once.is_some() {
                         return Ok(Ended::Synced);
                     }
@@ -152,17 +155,7 @@ impl<K: Object> Run<K> {
                 _ = &mut stop, if !stopped => stopped = true,
             }
         }
-        let snapshot = self.informer.store().snapshot();
-        let versions = snapshot
-            .iter()
-            .map(|(key, object)| (key.to_string(), version_of(&**object)));
-        let keys: BTreeMap<String, String> = versions.collect();
-        let resource_version = self.resource_version();
-        printer.print(&Line::Final {
-            count: keys.len(),
-            resource_version,
-            keys,
-        })?;
+        printer.print(&final_line(&self.informer.store().snapshot()))?;
         printer.finish()?;
         Ok(())
     }
@@ -186,29 +179,33 @@ impl<K: Object> Run<K> {
             None => "the first list has not arrived; no request has failed".to_owned(),
         }
     }
+}
 
-    fn synced_line(&self) -> Line<'static> {
-        Line::Synced {
-            count: self.informer.store().len(),
-            resource_version: self.resource_version(),
-            seconds: json::seconds(self.started.elapsed()),
-        }
-    }
-
-    fn resource_version(&self) -> String {
-        self.informer
-            .store()
-            .resource_version()
-            .map(|version| version.to_string())
-            .unwrap_or_default()
+/// The line that tells of the first state.
+pub(crate) fn synced_line<K: Object>(cached: &Snapshot<K>, elapsed: Duration) -> Line<'static> {
+    Line::Synced {
+        count: cached.len(),
+        resource_version: text_of(cached.resource_version()),
+        seconds: json::seconds(elapsed),
     }
 }
 
-pub(crate) fn version_of<K: Object>(object: &K) -> String {
-    object
-        .resource_version()
-        .map(|version| version.to_string())
-        .unwrap_or_default()
+/// The line that tells of the last state.
+pub(crate) fn final_line<K: Object>(cached: &Snapshot<K>) -> Line<'static> {
+    let versions = cached.iter().map(|(key, object)| {
+        let version = text_of(object.resource_version().as_ref());
+        (key.to_string(), version)
+    });
+    Line::Final {
+        count: cached.len(),
+        resource_version: text_of(cached.resource_version()),
+        keys: versions.collect(),
+    }
+}
+
+/// A version as the lines give it: empty where there is none.
+fn text_of(version: Option<&ResourceVersion>) -> String {
+    version.map(ToString::to_string).unwrap_or_default()
 }
 
 pub(crate) fn print_event<K: Object>(
@@ -218,7 +215,7 @@ pub(crate) fn print_event<K: Object>(
     let object = event.object();
     let key = event.key();
     let key = key.as_str();
-    let resource_version = version_of(&**object);
+    let resource_version = text_of(object.resource_version().as_ref());
     let uid = object.uid().map(|uid| uid.to_string()).unwrap_or_default();
     let line = match event {
         Event::Added { initial, .. } => Line::Added {
