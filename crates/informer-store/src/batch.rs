@@ -5,8 +5,6 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
-use parking_lot::MutexGuard;
-
 use crate::effects::Effects;
 use crate::key::{KeyError, KeyLike, KeyText, ObjectKey};
 use crate::object::Object;
@@ -14,6 +12,7 @@ use crate::overlay::{Laid, Overlaid};
 use crate::root::Root;
 use crate::sink::Deletion;
 use crate::store::{Shared, Writer};
+use crate::sync::MutexGuard;
 use crate::version::ResourceVersion;
 
 /// Writes on their way into a [`Store`](crate::Store): readers see all of them, after [`commit`](Self::commit), or

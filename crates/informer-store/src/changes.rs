@@ -3,14 +3,13 @@
 use std::collections::VecDeque;
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
-
-use parking_lot::Mutex;
+use std::sync::atomic::Ordering;
 
 use crate::key::ObjectKey;
 use crate::object::Object;
 use crate::snapshot::Snapshot;
 use crate::store::Store;
+use crate::sync::{AtomicUsize, Mutex};
 
 /// One object that was added, updated or deleted.
 #[non_exhaustive]

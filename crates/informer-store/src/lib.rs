@@ -116,6 +116,7 @@ mod signal;
 mod sink;
 mod snapshot;
 mod store;
+mod sync;
 mod ttl;
 mod uid;
 mod undelta;

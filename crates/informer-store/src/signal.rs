@@ -2,10 +2,12 @@
 
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::atomic::{AtomicUsize, Ordering, fence};
+use std::sync::atomic::{Ordering, fence};
 use std::task::{Context, Poll};
 
 use event_listener::{Event, EventListener};
+
+use crate::sync::AtomicUsize;
 
 /// An event that counts who listens to it.
 #[derive(Default)]

@@ -5,12 +5,11 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use parking_lot::Mutex;
-
 use crate::key::{KeyError, KeyLike, KeyText, ObjectKey};
 use crate::list::{List, Listed, Order};
 use crate::object::Object;
 use crate::store::Store;
+use crate::sync::Mutex;
 use crate::version::ResourceVersion;
 
 /// A store whose objects expire once they are older than their time to live. The time is passed in by the caller.

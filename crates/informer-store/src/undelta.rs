@@ -2,9 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
-
-use parking_lot::Mutex;
+use std::sync::atomic::Ordering;
 
 use crate::key::{KeyError, KeyLike, ObjectKey};
 use crate::object::Object;
@@ -12,6 +10,7 @@ use crate::replacement::Replacement;
 use crate::sink::{Deletion, DeltaSink, Known, Replace, ReplaceEnd};
 use crate::snapshot::Snapshot;
 use crate::store::Store;
+use crate::sync::{AtomicUsize, Mutex};
 use crate::version::ResourceVersion;
 
 /// A store that gives its whole state to a function after every change: for consumers that want to be told "this is

@@ -3,15 +3,14 @@
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-
-use parking_lot::Mutex;
+use std::sync::atomic::Ordering;
 
 use crate::effects::Touched;
 use crate::key::{KeyLike, short_hash};
 use crate::object::Object;
 use crate::signal::Signal;
 use crate::store::Store;
+use crate::sync::{AtomicU64, AtomicUsize, Mutex};
 use crate::wait::WaitError;
 
 /// What a watch is of, by hashes: two things of one tag wake each other's watches, and nothing worse.

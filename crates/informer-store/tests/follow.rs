@@ -3,11 +3,14 @@
 mod support;
 
 use std::collections::BTreeMap;
+use std::future::Future;
+use std::pin::pin;
 use std::sync::Arc;
+use std::task::{Context, Waker};
 use std::thread;
 
 use informer_store::{Index, IndexValues, Lagged, ObjectKey, ResourceVersion, Store, WaitError};
-use support::{Thing, block_on, poll_once};
+use support::{Thing, Woken, block_on, poll_once};
 
 fn version(number: u64) -> ResourceVersion {
     ResourceVersion::from(number)
@@ -42,6 +45,36 @@ fn a_wait_for_a_version_ends_once_the_store_has_it() {
     batch.commit();
     assert_eq!(waiter.join().expect("no panic"), 1);
     assert_eq!(poll_once(store.wait_until(&seven)), Some(Ok(())));
+}
+
+// INV-STORE-11, INV-STORE-12
+#[test]
+fn the_write_itself_wakes_who_waits() {
+    fn wakes(store: &Store<Thing>, future: impl Future<Output = Result<(), WaitError>>) {
+        let woken = Arc::new(Woken::default());
+        let mut future = pin!(future);
+        let waker = Waker::from(Arc::clone(&woken));
+        assert!(
+            future
+                .as_mut()
+                .poll(&mut Context::from_waker(&waker))
+                .is_pending()
+        );
+        assert!(!woken.is_woken());
+        let mut batch = store.begin_batch();
+        batch.add(Thing::new("a")).expect("named");
+        batch.set_resource_version(version(7));
+        batch.commit();
+        assert!(woken.is_woken());
+        assert_eq!(poll_once(future), Some(Ok(())));
+    }
+    let seven = version(7);
+    let store = Store::new();
+    wakes(&store, store.wait_until(&seven));
+    let store = Store::new();
+    wakes(&store, store.watch().changed());
+    let store = Store::new();
+    wakes(&store, store.watch_key("a").changed());
 }
 
 #[test]

@@ -102,6 +102,27 @@ fn a_list_without_the_object_takes_it_away_and_one_with_an_older_copy_does_not()
     assert_eq!(store.by_index("words", "theirs").expect("there").len(), 1);
 }
 
+// ST14, for a feeder that only says that the object is gone.
+#[test]
+fn an_overlaid_object_of_a_later_life_outlives_the_earlier_one() {
+    for (mine, stays) in [(("2", 9), true), (("2", 2), false), (("1", 9), false)] {
+        let store = store();
+        let theirs = Thing::new("a").uid("1").version(3).words(["theirs"]);
+        store.add(theirs).expect("named");
+        let (uid, version) = mine;
+        let mine = Thing::new("a").uid(uid).version(version).words(["mine"]);
+        store.overlay(mine, Instant::now()).expect("named");
+        let old = store.delete("a");
+        assert_eq!(
+            old.as_ref().map(word),
+            Some("theirs"),
+            "events are decided without it"
+        );
+        assert_eq!(store.contains("a"), stays, "{uid} at {version}");
+        assert!(store.snapshot().base("a").is_none());
+    }
+}
+
 #[test]
 fn a_feeder_with_a_queue_can_say_that_a_list_has_ended() {
     let now = Instant::now();

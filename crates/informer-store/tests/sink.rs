@@ -248,3 +248,15 @@ proptest! {
         }
     }
 }
+
+// INV-STORE-8: a list whose own version says nothing is looked at object by object.
+#[test]
+fn an_older_object_in_a_list_of_unknown_age_does_not_replace_a_newer_one() {
+    let store = fed("1", 50);
+    let mut list = store.begin_replace();
+    list.insert(key("a"), a("1", 30));
+    list.insert(key("b"), Arc::new(Thing::new("b").version(20)));
+    list.finish(ReplaceEnd::new(ResourceVersion::new("opaque")));
+    assert_eq!(holds(&store), Some(("1".into(), "50".into())));
+    assert_eq!(store.len(), 2);
+}

@@ -6,7 +6,6 @@ mod shared;
 use std::fmt;
 use std::sync::Arc;
 
-use parking_lot::MutexGuard;
 use shared::Published;
 pub(crate) use shared::{Shared, Writer};
 
@@ -15,6 +14,7 @@ use crate::key::{KeyError, KeyLike, KeyText, ObjectKey};
 use crate::list::{List, Listed, Order};
 use crate::object::Object;
 use crate::snapshot::Snapshot;
+use crate::sync::MutexGuard;
 use crate::version::ResourceVersion;
 
 /// An indexed set of Kubernetes objects in memory.

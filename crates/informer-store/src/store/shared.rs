@@ -7,9 +7,7 @@
 //! locks of their own, taken last.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-
-use parking_lot::{Mutex, MutexGuard, RwLock, RwLockReadGuard};
+use std::sync::atomic::Ordering;
 
 use crate::changes::ChangeLog;
 use crate::effects::{Effects, Touched};
@@ -18,6 +16,7 @@ use crate::object::Object;
 use crate::overlay;
 use crate::root::Root;
 use crate::signal::Signal;
+use crate::sync::{AtomicBool, AtomicUsize, Mutex, MutexGuard, RwLock, RwLockReadGuard};
 use crate::watch::Watches;
 
 pub(crate) struct Shared<K> {

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::future::Future;
 use std::pin::pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::Thread;
 use std::time::{Duration, Instant};
@@ -101,23 +102,28 @@ impl ObjectMetadata for Meta {
     }
 }
 
-/// Drives a future on this thread; panics if it takes longer than any sound run would.
+/// Drives a future on this thread. It is looked at again only once it was woken, so that a wake-up that is lost is
+/// seen: after a time no sound run would take, this panics.
 pub fn block_on<F: Future>(future: F) -> F::Output {
-    struct Unpark(Thread);
+    struct Unpark(Thread, AtomicBool);
     impl Wake for Unpark {
         fn wake(self: Arc<Self>) {
+            self.1.store(true, Ordering::SeqCst);
             self.0.unpark();
         }
     }
     let deadline = Instant::now() + Duration::from_secs(60);
-    let waker = Waker::from(Arc::new(Unpark(std::thread::current())));
+    let unpark = Arc::new(Unpark(std::thread::current(), AtomicBool::new(false)));
+    let waker = Waker::from(Arc::clone(&unpark));
     let mut future = pin!(future);
     loop {
         if let Poll::Ready(output) = future.as_mut().poll(&mut Context::from_waker(&waker)) {
             return output;
         }
-        assert!(Instant::now() < deadline, "a future is not woken");
-        std::thread::park_timeout(Duration::from_secs(5));
+        while !unpark.1.swap(false, Ordering::SeqCst) {
+            assert!(Instant::now() < deadline, "a future is not woken");
+            std::thread::park_timeout(Duration::from_secs(1));
+        }
     }
 }
 
@@ -126,5 +132,21 @@ pub fn poll_once<F: Future>(future: F) -> Option<F::Output> {
     match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(output) => Some(output),
         Poll::Pending => None,
+    }
+}
+
+/// A waker that remembers whether it was called.
+#[derive(Default)]
+pub struct Woken(AtomicBool);
+
+impl Woken {
+    pub fn is_woken(&self) -> bool {
+        self.0.load(Ordering::SeqCst)
+    }
+}
+
+impl Wake for Woken {
+    fn wake(self: Arc<Self>) {
+        self.0.store(true, Ordering::SeqCst);
     }
 }

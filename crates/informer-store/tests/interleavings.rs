@@ -1,0 +1,300 @@
+//! Readers and writers under random interleavings of every lock and atomic, which the crate shuttle chooses.
+//!
+//! Run with `RUSTFLAGS="--cfg informer_shuttle" cargo test -p informer-store --test interleavings --release`. A run
+//! that fails prints a schedule, by which `shuttle::replay` repeats it exactly.
+#![cfg(informer_shuttle)]
+
+mod support;
+
+use std::collections::BTreeMap;
+use std::future::Future;
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::{Context, Wake, Waker};
+use std::time::{Duration, Instant};
+
+use informer_store::{
+    Change, Changes, Index, IndexValues, ObjectKey, ResourceVersion, Snapshot, Store, TtlStore,
+    UndeltaStore,
+};
+use shuttle::sync::Mutex;
+use shuttle::sync::atomic::{AtomicBool, Ordering};
+use shuttle::thread;
+use support::{Thing, poll_once};
+
+/// Half of the schedules are random, half change threads seldom, which finds what needs few but exact switches.
+fn explore(scenario: fn()) {
+    shuttle::check_random(scenario, 3_000);
+    shuttle::check_pct(scenario, 3_000, 3);
+}
+
+fn thing(name: &str, generation: u64) -> Thing {
+    Thing::new(name)
+        .version(generation)
+        .words([format!("g{generation}")])
+}
+
+fn indexed() -> Store<Thing> {
+    let store = Store::new();
+    let words = |thing: &Thing, values: &mut IndexValues<'_>| {
+        values.extend(thing.words.iter().map(String::as_str));
+    };
+    store.add_index("words", words).expect("new");
+    store
+}
+
+/// The generations in a snapshot by its objects; its index says the same.
+fn generations(snapshot: &Snapshot<Thing>) -> BTreeMap<String, String> {
+    for (key, thing) in snapshot.iter() {
+        let mut found = snapshot
+            .visit_index("words", &thing.words[0])
+            .expect("there")
+            .keys();
+        assert!(
+            found.any(|other| other == key),
+            "{key} is not under its word"
+        );
+    }
+    let values = snapshot.list_index_values("words");
+    let indexed = values
+        .iter()
+        .map(|value| snapshot.visit_index("words", value).expect("there").len());
+    assert_eq!(indexed.sum::<usize>(), snapshot.len());
+    let version = |thing: &Arc<Thing>| thing.meta.version.clone().expect("all have one");
+    snapshot
+        .iter()
+        .map(|(key, thing)| (key.to_string(), version(thing)))
+        .collect()
+}
+
+// INV-STORE-1, INV-STORE-2
+#[test]
+fn a_snapshot_shows_whole_batches_and_single_writes() {
+    explore(|| {
+        let store = indexed();
+        let batches = thread::spawn({
+            let store = store.clone();
+            move || {
+                for generation in 1..3 {
+                    let mut batch = store.begin_batch();
+                    batch.add(thing("a", generation)).expect("named");
+                    batch.add(thing("b", generation)).expect("named");
+                    batch.set_resource_version(ResourceVersion::from(generation));
+                    batch.commit();
+                }
+            }
+        });
+        let singles = thread::spawn({
+            let store = store.clone();
+            move || {
+                for generation in 1..3 {
+                    store.add(thing("c", generation)).expect("named");
+                }
+                store.delete("c");
+            }
+        });
+        let mut kept = Vec::new();
+        let mut newest = None;
+        for _ in 0..3 {
+            let snapshot = store.snapshot();
+            let found = generations(&snapshot);
+            assert_eq!(found.get("a"), found.get("b"));
+            let version = snapshot.resource_version().map(ToString::to_string);
+            assert_eq!(version.as_ref(), found.get("a"));
+            assert!(newest <= Some(snapshot.revision()));
+            newest = Some(snapshot.revision());
+            kept.push((snapshot, found));
+        }
+        batches.join().expect("no panic");
+        singles.join().expect("no panic");
+        for (snapshot, found) in kept {
+            assert_eq!(generations(&snapshot), found, "a snapshot stays");
+        }
+        let last = generations(&store.snapshot());
+        let expected = ["a", "b"].map(|name| (name.to_owned(), "2".to_owned()));
+        assert_eq!(last, BTreeMap::from(expected));
+    });
+}
+
+// INV-STORE-13
+#[test]
+fn a_subscriber_misses_nothing_unknowingly() {
+    explore(|| {
+        let store = indexed();
+        let writer = thread::spawn({
+            let store = store.clone();
+            move || {
+                store.add(thing("a", 1)).expect("named");
+                let mut batch = store.begin_batch();
+                batch.add(thing("b", 2)).expect("named");
+                batch.remove("a");
+                batch.commit();
+                store.add(thing("b", 3)).expect("named");
+            }
+        });
+        let before = store.snapshot();
+        let mut changes = store.subscribe(10);
+        let mut folded = entries(&changes.restart());
+        follow(&mut changes, &mut folded);
+        writer.join().expect("no panic");
+        follow(&mut changes, &mut folded);
+        assert_eq!(folded, entries(&store.snapshot()));
+        // Asked from a revision before the subscription, it says all or that it does not know.
+        if let Ok(found) = changes.since(before.revision()) {
+            let mut folded = entries(&before);
+            fold(&mut folded, found);
+            assert_eq!(folded, entries(&store.snapshot()));
+        }
+    });
+}
+
+fn follow(changes: &mut Changes<Thing>, folded: &mut BTreeMap<ObjectKey, Arc<Thing>>) {
+    match changes.next_changes() {
+        Ok(found) => fold(folded, found),
+        Err(_) => *folded = entries(&changes.restart()),
+    }
+}
+
+fn fold(folded: &mut BTreeMap<ObjectKey, Arc<Thing>>, changes: Vec<Change<Thing>>) {
+    for change in changes {
+        let old = match change.new {
+            Some(new) => folded.insert(change.key, new),
+            None => folded.remove(&change.key),
+        };
+        assert_eq!(old, change.old);
+    }
+}
+
+fn entries(snapshot: &Snapshot<Thing>) -> BTreeMap<ObjectKey, Arc<Thing>> {
+    snapshot
+        .iter()
+        .map(|(key, thing)| (key.clone(), Arc::clone(thing)))
+        .collect()
+}
+
+// INV-STORE-12
+#[test]
+fn a_watch_made_at_any_time_tells_of_what_comes_after() {
+    explore(|| {
+        let store = indexed();
+        let writer = thread::spawn({
+            let store = store.clone();
+            move || {
+                let mut batch = store.begin_batch();
+                batch.add(thing("a", 1)).expect("named");
+                batch.commit();
+                store.add(thing("a", 2)).expect("named");
+            }
+        });
+        let key = store.watch_key("a");
+        let value = store.watch_index(&Index::<String>::named("words"), "g2");
+        let all = store.watch();
+        let seen = store.get("a");
+        writer.join().expect("no panic");
+        if seen != store.get("a") {
+            assert!(key.has_changed() && value.has_changed() && all.has_changed());
+        }
+    });
+}
+
+struct Woken(AtomicBool);
+
+impl Wake for Woken {
+    fn wake(self: Arc<Self>) {
+        self.0.store(true, Ordering::SeqCst);
+    }
+}
+
+// INV-STORE-11
+#[test]
+fn who_waits_is_woken() {
+    explore(|| {
+        let store = indexed();
+        let writer = thread::spawn({
+            let store = store.clone();
+            move || {
+                let mut batch = store.begin_batch();
+                batch.set_resource_version(ResourceVersion::from(1));
+                batch.commit();
+                store.add(thing("a", 2)).expect("named");
+            }
+        });
+        let woken = [(); 2].map(|()| Arc::new(Woken(AtomicBool::new(false))));
+        let wanted = ResourceVersion::from(1);
+        let mut watch = store.watch_key("a");
+        let seen = store.get("a");
+        let mut waits = pin!(store.wait_until(&wanted));
+        let mut changed = pin!(watch.changed());
+        let ready = [
+            waits
+                .as_mut()
+                .poll(&mut Context::from_waker(&Waker::from(Arc::clone(
+                    &woken[0],
+                )))),
+            changed
+                .as_mut()
+                .poll(&mut Context::from_waker(&Waker::from(Arc::clone(
+                    &woken[1],
+                )))),
+        ];
+        writer.join().expect("no panic");
+        let is_told =
+            |which: usize| ready[which].is_ready() || woken[which].0.load(Ordering::SeqCst);
+        assert!(is_told(0));
+        if ready[0].is_pending() {
+            assert_eq!(poll_once(waits), Some(Ok(())));
+        }
+        if seen != store.get("a") {
+            assert!(is_told(1));
+            if ready[1].is_pending() {
+                assert_eq!(poll_once(changed), Some(Ok(())));
+            }
+        }
+    });
+}
+
+#[test]
+fn the_last_state_that_an_undelta_store_pushes_is_its_last_state() {
+    explore(|| {
+        let pushed = Arc::new(Mutex::new(Vec::new()));
+        let seen = Arc::clone(&pushed);
+        let store = UndeltaStore::new(move |all: Snapshot<Thing>| {
+            seen.lock()
+                .expect("no panic")
+                .push((all.revision(), all.len()));
+        });
+        let writers = ["a", "b"].map(|name| {
+            let store = store.clone();
+            thread::spawn(move || drop(store.add(Thing::new(name)).expect("named")))
+        });
+        for writer in writers {
+            writer.join().expect("no panic");
+        }
+        let pushed = pushed.lock().expect("no panic");
+        assert!(pushed.is_sorted(), "never back in time: {pushed:?}");
+        assert_eq!(pushed.last(), Some(&(2, 2)));
+    });
+}
+
+#[test]
+fn an_object_written_anew_is_not_purged() {
+    explore(|| {
+        let start = Instant::now();
+        let late = start + Duration::from_secs(20);
+        let store = Arc::new(TtlStore::new(Duration::from_secs(10)));
+        store.add(thing("a", 1), start).expect("named");
+        let purger = thread::spawn({
+            let store = Arc::clone(&store);
+            move || drop(store.purge(late))
+        });
+        let reader = thread::spawn({
+            let store = Arc::clone(&store);
+            move || store.get("a", late)
+        });
+        store.add(thing("a", 2), late).expect("named");
+        purger.join().expect("no panic");
+        let read = reader.join().expect("no panic");
+        assert!(read.is_none_or(|thing| thing.meta.version.as_deref() == Some("2")));
+        assert!(store.get("a", late).is_some());
+    });
+}
