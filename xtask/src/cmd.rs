@@ -1,6 +1,7 @@
 //! Runs other programs: prints each command line first, and says how it ended.
 
 use std::ffi::{OsStr, OsString};
+use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -68,6 +69,25 @@ impl Cmd {
             .with_context(|| format!("cannot run {}", self.line()))?;
         if !status.success() {
             bail!("`{}` failed ({status})", self.line());
+        }
+        Ok(())
+    }
+
+    /// Runs it and hands over its standard output line by line, as it comes; an error if it fails. What else there is
+    /// to print goes to the standard error.
+    pub(crate) fn lines(mut self, mut each: impl FnMut(&str)) -> anyhow::Result<()> {
+        let line = self.line();
+        let cannot = || format!("cannot run {line}");
+        eprintln!("$ {line}");
+        self.command.stdout(Stdio::piped());
+        let mut child = self.command.spawn().with_context(cannot)?;
+        let output = child.stdout.take().map(BufReader::new);
+        for line in output.into_iter().flat_map(BufRead::lines) {
+            each(&line.with_context(cannot)?);
+        }
+        let status = child.wait().with_context(cannot)?;
+        if !status.success() {
+            bail!("`{line}` failed ({status})");
         }
         Ok(())
     }
@@ -149,6 +169,14 @@ mod tests {
             std::env::var_os("CARGO_PKG_NAME").is_some(),
             "cargo sets it for tests"
         );
+    }
+
+    #[test]
+    fn lines_are_handed_over_and_a_failure_is_told() {
+        let mut lines = Vec::new();
+        let fails = Cmd::new("sh").arg("-c").arg("echo one; echo two; exit 3");
+        assert!(fails.lines(|line| lines.push(line.to_owned())).is_err());
+        assert_eq!(lines, ["one", "two"]);
     }
 
     #[test]

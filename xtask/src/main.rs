@@ -1,5 +1,6 @@
 //! The tasks of this workspace, run as `cargo xtask NAME`; without a name it prints what there is.
 
+mod bench;
 mod ci;
 mod cmd;
 mod e2e;
@@ -32,6 +33,11 @@ const TASKS: &[Task] = &[
         about: e2e::ABOUT,
         run: e2e::run,
     },
+    Task {
+        name: "bench",
+        about: bench::ABOUT,
+        run: bench::run,
+    },
 ];
 
 fn main() -> ExitCode {
@@ -60,10 +66,9 @@ fn main() -> ExitCode {
 fn print_help() {
     println!("Usage: cargo xtask TASK [ARGUMENTS]\n");
     for task in TASKS {
-        let mut lines = task.about.lines();
-        println!("  {:<6} {}", task.name, lines.next().unwrap_or_default());
-        for line in lines {
-            println!("         {line}");
+        let names = std::iter::once(task.name).chain(std::iter::repeat(""));
+        for (name, line) in names.zip(task.about.lines()) {
+            println!("  {name:<14} {line}");
         }
     }
 }

@@ -28,8 +28,6 @@ pub(crate) struct Package {
     /// The folder of the package, from the root of the workspace.
     pub(crate) dir: PathBuf,
     pub(crate) published: bool,
-    /// It is a program (too): the last word on features and versions.
-    pub(crate) has_bin: bool,
     pub(crate) features: Vec<String>,
     pub(crate) dependencies: Vec<Dependency>,
     /// The whole entry of `cargo metadata`, for the fields that only one check reads.
@@ -105,24 +103,34 @@ impl Workspace {
 }
 
 impl Package {
+    /// It is a program (too): the last word on features and versions.
+    pub(crate) fn has_bin(&self) -> bool {
+        !self.targets("bin").is_empty()
+    }
+
+    /// The names of its targets of a kind: `bin`, `bench`, `test`.
+    pub(crate) fn targets(&self, kind: &str) -> Vec<String> {
+        let targets = self.raw["targets"].as_array().into_iter().flatten();
+        targets
+            .filter(|target| {
+                let kinds = target["kind"].as_array();
+                kinds.is_some_and(|kinds| kinds.iter().any(|other| other == kind))
+            })
+            .filter_map(|target| target["name"].as_str().map(str::to_owned))
+            .collect()
+    }
+
     fn read(package: &Value, root: &Path) -> Self {
         let text = |field: &str| package[field].as_str().unwrap_or_default().to_owned();
         let manifest = PathBuf::from(text("manifest_path"));
         let dir = manifest.parent().unwrap_or(root);
         let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
-        let has = |wanted: &str| {
-            let kinds = |target: &Value| list(&target["kind"]);
-            list(&package["targets"])
-                .iter()
-                .any(|t| kinds(t).iter().any(|kind| kind == wanted))
-        };
         Self {
             name: text("name"),
             version: text("version"),
             dir: dir.strip_prefix(root).unwrap_or(dir).to_owned(),
             // `publish = false` is an empty list of registries; no such key is null.
             published: package["publish"].is_null(),
-            has_bin: has("bin"),
             features: package["features"]
                 .as_object()
                 .map(|features| features.keys().cloned().collect())
@@ -186,7 +194,7 @@ mod tests {
     fn this_workspace_is_read() {
         let workspace = Workspace::load().expect("cargo metadata works here");
         let xtask = workspace.member("xtask").expect("this package is a member");
-        assert!(!xtask.published && xtask.has_bin);
+        assert!(!xtask.published && xtask.has_bin());
         let used: Vec<_> = xtask
             .dependencies
             .iter()

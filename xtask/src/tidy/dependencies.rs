@@ -75,7 +75,7 @@ pub(super) fn no_api_version(tree: &Tree) -> Vec<Problem> {
         .members
         .iter()
         .filter(|member| member.published);
-    for member in published.filter(|member| !member.has_bin) {
+    for member in published.filter(|member| !member.has_bin()) {
         let users_see = member
             .dependencies
             .iter()

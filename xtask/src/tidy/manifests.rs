@@ -117,7 +117,7 @@ fn lacks(member: &Package, workspace: &Workspace) -> Vec<String> {
             lacks.push(format!("`{}` has no file {file}", member.name));
         }
     }
-    if !member.has_bin && uses_api_types(member, workspace) && !docs_rs_chooses(member) {
+    if !member.has_bin() && uses_api_types(member, workspace) && !docs_rs_chooses(member) {
         let text = "does not choose an API version for docs.rs (see CONTRIBUTING.md)";
         lacks.push(format!("`{}` {text}", member.name));
     }
