@@ -4,6 +4,7 @@ mod bench;
 mod ci;
 mod cmd;
 mod e2e;
+mod interleavings;
 mod tidy;
 mod workspace;
 
@@ -32,6 +33,11 @@ const TASKS: &[Task] = &[
         name: "e2e",
         about: e2e::ABOUT,
         run: e2e::run,
+    },
+    Task {
+        name: "interleavings",
+        about: interleavings::ABOUT,
+        run: interleavings::run,
     },
     Task {
         name: "bench",

@@ -100,6 +100,8 @@ mod directory;
 mod effects;
 mod flags;
 mod index;
+#[cfg(all(test, informer_shuttle))]
+mod interleavings;
 #[cfg(feature = "k8s-openapi")]
 mod k8s;
 mod key;
@@ -145,6 +147,10 @@ pub use undelta::{UndeltaReplacement, UndeltaStore};
 pub use version::ResourceVersion;
 pub use wait::WaitError;
 pub use watch::Watch;
+
+// The tests of interleavings share what the tests beside this crate share, which know it by its name.
+#[cfg(all(test, informer_shuttle))]
+extern crate self as informer_store;
 
 /// What the macros of this crate refer to.
 #[doc(hidden)]

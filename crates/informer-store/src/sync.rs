@@ -1,9 +1,8 @@
 //! The locks and atomics of this crate, in one place, so that a test can explore their interleavings.
 //!
-//! Built with `--cfg informer_shuttle` they are those of the crate shuttle, and `tests/interleavings.rs` runs; see
-//! there.
+//! Tests built with `--cfg informer_shuttle` have those of the crate shuttle: see `interleavings.rs`.
 
-#[cfg(not(informer_shuttle))]
+#[cfg(not(all(test, informer_shuttle)))]
 mod chosen {
     pub(crate) use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
 
@@ -11,7 +10,7 @@ mod chosen {
 }
 
 /// Shuttle's locks in the shape of parking_lot's: they are never poisoned.
-#[cfg(informer_shuttle)]
+#[cfg(all(test, informer_shuttle))]
 mod chosen {
     use std::sync::{PoisonError, TryLockError};
 

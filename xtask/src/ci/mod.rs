@@ -33,7 +33,7 @@ pub(crate) fn run(arguments: &[String]) -> anyhow::Result<()> {
     let options = Options::parse(arguments)?;
     if options.list {
         for step in STEPS {
-            println!("{:<10} {}", step.name, step.about);
+            println!("{:<14} {}", step.name, step.about);
         }
         return Ok(());
     }

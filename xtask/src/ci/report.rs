@@ -66,11 +66,11 @@ impl Report {
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "{:<10} {:<7} {:>8}", "step", "result", "seconds")?;
+        writeln!(f, "{:<14} {:<7} {:>8}", "step", "result", "seconds")?;
         for (step, outcome, took) in &self.rows {
             write!(
                 f,
-                "{step:<10} {:<7} {:>8.1}",
+                "{step:<14} {:<7} {:>8.1}",
                 outcome.word(),
                 took.as_secs_f64()
             )?;
@@ -118,7 +118,7 @@ mod tests {
             Duration::ZERO,
         );
         let table = report.to_string();
-        assert!(table.contains("fmt        ok           1.5"), "{table}");
+        assert!(table.contains("fmt            ok           1.5"), "{table}");
         assert!(table.contains("failed       2.0  one\n"), "{table}");
         assert!(
             table.ends_with("ci: 1 ok, 1 failed, 1 skipped, 3.5 s"),

@@ -5,8 +5,8 @@ use std::fmt;
 use anyhow::{Context as _, bail};
 
 use crate::cmd::Cmd;
-use crate::tidy;
 use crate::workspace::{Package, Workspace};
+use crate::{interleavings, tidy};
 
 /// One step.
 pub(super) struct Step {
@@ -41,6 +41,11 @@ pub(super) const STEPS: &[Step] = &[
         name: "test",
         about: "unit, integration and documentation tests",
         run: test,
+    },
+    Step {
+        name: "interleavings",
+        about: "no order of threads breaks the core",
+        run: |_| interleavings::run(&[]),
     },
     Step {
         name: "doc",

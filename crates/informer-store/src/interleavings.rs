@@ -1,9 +1,9 @@
 //! Readers and writers under random interleavings of every lock and atomic, which the crate shuttle chooses.
 //!
-//! Run with `RUSTFLAGS="--cfg informer_shuttle" cargo test -p informer-store --test interleavings --release`. A run
-//! that fails prints a schedule, by which `shuttle::replay` repeats it exactly.
-#![cfg(informer_shuttle)]
+//! Run by `cargo xtask interleavings`. A test that fails prints a schedule, by which `shuttle::replay` repeats it
+//! exactly.
 
+#[path = "../tests/support/mod.rs"]
 mod support;
 
 use std::collections::BTreeMap;
@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::task::{Context, Wake, Waker};
 use std::time::{Duration, Instant};
 
-use informer_store::{
+use crate::{
     Change, Changes, Index, IndexValues, ObjectKey, ResourceVersion, Snapshot, Store, TtlStore,
     UndeltaStore,
 };
