@@ -5,6 +5,7 @@ mod ci;
 mod cmd;
 mod e2e;
 mod interleavings;
+mod mutants;
 mod tidy;
 mod workspace;
 
@@ -43,6 +44,11 @@ const TASKS: &[Task] = &[
         name: "bench",
         about: bench::ABOUT,
         run: bench::run,
+    },
+    Task {
+        name: "mutants",
+        about: mutants::ABOUT,
+        run: mutants::run,
     },
 ];
 

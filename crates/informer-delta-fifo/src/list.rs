@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use informer_store::{Object, ObjectKey, Replace, ReplaceEnd};
+use informer_store::{Object, ObjectKey, Replace, ReplaceEnd, mutant};
 
 use crate::shared::Shared;
 use crate::state::{ListTable, Listed, Opened};
@@ -44,7 +44,9 @@ impl<K: Object> Replace<K> for FifoReplace<K> {
     }
 
     fn set_aside(&mut self, key: ObjectKey) {
-        self.list.insert(key, Listed::SetAside);
+        if !mutant!("fifo-set-aside-is-absent") {
+            self.list.insert(key, Listed::SetAside);
+        }
     }
 
     fn remove(&mut self, key: &ObjectKey) {

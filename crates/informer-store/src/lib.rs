@@ -107,6 +107,7 @@ mod k8s;
 mod key;
 mod list;
 mod lister;
+mod mutants;
 mod object;
 mod overlay;
 mod pages;
@@ -155,6 +156,7 @@ extern crate self as informer_store;
 /// What the macros of this crate refer to.
 #[doc(hidden)]
 pub mod __private {
+    pub use crate::mutants::is_on as is_mutant_on;
     #[cfg(feature = "k8s-openapi")]
     pub use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 }

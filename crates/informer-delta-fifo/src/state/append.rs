@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use informer_store::{Object, ObjectKey, ResourceVersion};
+use informer_store::{Object, ObjectKey, ResourceVersion, mutant};
 
 use crate::delta::{Chain, Deleted, Delta, single};
 use crate::state::State;
@@ -28,7 +28,11 @@ impl<K: Object> State<K> {
     pub(super) fn append(&mut self, key: ObjectKey, delta: Delta<K>, now: Instant) {
         let Some(id) = self.queue.find(&key).or_else(|| self.promote(&key)) else {
             let entry = self.new_entry(key, single(delta), now);
-            self.queue.push_back(entry, Place::Single);
+            if mutant!("fifo-jump-the-line") {
+                self.queue.push_front(entry, Place::Single);
+            } else {
+                self.queue.push_back(entry, Place::Single);
+            }
             return;
         };
         self.queue.edit(id, |entry| entry.chain.push(delta));

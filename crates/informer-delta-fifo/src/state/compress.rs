@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use informer_store::Object;
+use informer_store::{Object, mutant};
 
 use crate::delta::{Chain, Deleted, Delta};
 use crate::state::rules::{ChainEnd, chain_end, is_other_life};
@@ -28,7 +28,9 @@ pub(crate) fn compress<K: Object>(chain: &[Delta<K>], base: Option<&Arc<K>>) -> 
         ending(chain, base).or_else(|| is_other.then(|| unknown(base)))
     });
     let is_addition = base.is_none() || ended.is_some();
-    short.extend(ended.map(Delta::Deleted));
+    if !mutant!("fifo-compress-away-the-end") {
+        short.extend(ended.map(Delta::Deleted));
+    }
     short.push(present(
         chain,
         newest,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use informer_store::{Deletion, Object, ObjectKey, ResourceVersion};
+use informer_store::{Deletion, Object, ObjectKey, ResourceVersion, mutant};
 
 use crate::delta::{Deleted, Delta};
 use crate::state::rules::{DeleteVerdict, Newest, Verdict, judge_deletion, judge_event};
@@ -90,7 +90,8 @@ impl<K: Object> State<K> {
         };
         let mut silent = Vec::new();
         known.for_each(&mut |key, object| {
-            if !self.is_queued(key) && !self.is_in_flight(key) {
+            let is_out = self.is_in_flight(key) && !mutant!("fifo-resync-what-is-out");
+            if !self.is_queued(key) && !is_out {
                 silent.push((key.clone(), Arc::clone(object)));
             }
         });

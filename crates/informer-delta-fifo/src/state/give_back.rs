@@ -1,6 +1,6 @@
 //! A batch that was not acknowledged: its deltas return to the front, older than whatever came meanwhile.
 
-use informer_store::Object;
+use informer_store::{Object, mutant};
 
 use crate::delta::single;
 use crate::state::append::listed_delta;
@@ -135,7 +135,11 @@ impl<K: Object> State<K> {
     /// Puts the deltas of an older entry before those of a newer one of the same key.
     fn prepend(&mut self, id: u32, older: Entry<K>) {
         self.queue.edit(id, |entry| {
-            let newer = std::mem::replace(&mut entry.chain, older.chain);
+            let newer = if mutant!("fifo-returned-batch-is-newest") {
+                older.chain
+            } else {
+                std::mem::replace(&mut entry.chain, older.chain)
+            };
             entry.chain.extend(newer);
             entry.before = older.before;
             entry.since = older.since;

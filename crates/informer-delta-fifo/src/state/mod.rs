@@ -9,7 +9,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use informer_store::{Known, Object, ObjectKey, ReplaceEnd};
+use informer_store::{Known, Object, ObjectKey, ReplaceEnd, mutant};
 
 use crate::config::{Config, LEAST_DELTAS};
 use crate::known::KnownObjects;
@@ -114,7 +114,7 @@ impl<K: Object> State<K> {
 
     /// True if a consumer can take a batch now.
     pub(crate) fn is_ready(&self) -> bool {
-        self.flight.is_none() && self.has_work()
+        (self.flight.is_none() || mutant!("fifo-two-batches-out")) && self.has_work()
     }
 
     /// True if the queue is closed and nothing more comes out, until something more goes in.
@@ -206,7 +206,9 @@ impl<K: Object> State<K> {
 
     /// What is known of a key outside the queue: in flight, else in the store.
     fn newest_taken(&self, key: &ObjectKey) -> Newest<K> {
-        if let Some(newest) = self.flight.as_ref().and_then(|flight| flight.newest(key)) {
+        if let Some(newest) = self.flight.as_ref().and_then(|flight| flight.newest(key))
+            && !mutant!("fifo-forget-what-is-out")
+        {
             return newest;
         }
         match self.known.as_ref().and_then(|known| known.get(key)) {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use informer_store::{Object, ObjectKey, ReplaceEnd};
+use informer_store::{Object, ObjectKey, ReplaceEnd, mutant};
 
 use crate::delta::{Chain, Deleted, Delta};
 use crate::state::append::listed_delta;
@@ -39,6 +39,9 @@ impl<K: Object> State<K> {
 
     /// A list was given up. It leaves nothing.
     pub(crate) fn abandon_list(&mut self) {
+        if mutant!("fifo-given-up-list-stays-open") {
+            return;
+        }
         self.arrival.close_list();
     }
 
@@ -74,7 +77,7 @@ impl<K: Object> State<K> {
     /// The first list: synced once it is applied, at once if there is nothing to apply (client-go's D7).
     fn count_initial(&mut self) {
         let is_empty = self.depth() == 0 && self.flight.is_none();
-        self.sync = if is_empty {
+        self.sync = if is_empty || mutant!("fifo-synced-before-applied") {
             Sync::Synced
         } else {
             Sync::Pending
@@ -133,7 +136,7 @@ impl<K: Object> State<K> {
             return;
         };
         let meanwhile = self.arrival.touched_since(&key, ended.opened).is_some();
-        if outlives_list(&*object, ended.end, meanwhile) {
+        if outlives_list(&*object, ended.end, meanwhile) || mutant!("fifo-lose-tombstone") {
             return;
         }
         let at = Some(ended.end.resource_version.clone());

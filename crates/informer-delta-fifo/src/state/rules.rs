@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-use informer_store::{Deletion, Known, Object, ReplaceEnd, ResourceVersion};
+use informer_store::{Deletion, Known, Object, ReplaceEnd, ResourceVersion, mutant};
 
 use crate::delta::{Deleted, Delta};
 
@@ -98,6 +98,7 @@ pub(crate) fn judge_event<K: Object>(newest: Newest<K>, object: &K) -> Verdict<K
             }
             if compare(version.as_ref(), known_mark.resource_version.as_ref())
                 == Some(Ordering::Less)
+                && !mutant!("fifo-take-older-copy")
             {
                 return Verdict::Stale;
             }
@@ -107,7 +108,7 @@ pub(crate) fn judge_event<K: Object>(newest: Newest<K>, object: &K) -> Verdict<K
 }
 
 fn take_or_new_life<K>(mark: &Known, known: Arc<K>, known_mark: &Known) -> Verdict<K> {
-    if is_other_life(mark.uid.as_ref(), known_mark.uid.as_ref()) {
+    if is_other_life(mark.uid.as_ref(), known_mark.uid.as_ref()) && !mutant!("fifo-miss-new-uid") {
         Verdict::NewLife(known)
     } else {
         Verdict::Take

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use informer_store::Object;
+use informer_store::{Object, mutant};
 
 use crate::state::flight::{Flight, FlightReplace};
 use crate::state::list::Listed;
@@ -24,8 +24,8 @@ impl<K: Object> State<K> {
         flight.is_initial = is_initial;
         flight.emit_replaced = self.emit_replaced;
         flight.applied_up_to = match self.queue.head() {
-            Some(head) => head.before.clone(),
-            None => self.arrival.complete().cloned(),
+            Some(head) if !mutant!("fifo-claim-what-is-queued") => head.before.clone(),
+            _ => self.arrival.complete().cloned(),
         };
         let flight = Arc::new(flight);
         self.flight = Some(Arc::clone(&flight));
@@ -94,6 +94,7 @@ impl<K: Object> State<K> {
             .replace
             .as_ref()
             .is_some_and(|replace| replace.completes_sync)
+            && !mutant!("fifo-lose-sync-count")
         {
             self.sync = Sync::Synced;
         }
