@@ -30,6 +30,9 @@ pub(crate) enum Command {
     Watch(Box<WatchArgs>),
     /// Run the API server in memory, for tests and for trying things out.
     Serve(ServeArgs),
+    /// Measure an informer: time, memory and bytes, as one line of JSON.
+    #[command(subcommand)]
+    Bench(BenchCommand),
 }
 
 /// How the output looks.
@@ -120,6 +123,48 @@ pub(crate) struct WatchArgs {
     pub(crate) output: Output,
 }
 
+/// What to measure.
+#[derive(Debug, Subcommand)]
+pub(crate) enum BenchCommand {
+    /// From nothing to a full cache.
+    Sync(BenchArgs),
+    /// The same, then updates as they come, to a handler.
+    Events(EventsArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct EventsArgs {
+    /// How many updates to wait for.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(2..))]
+    pub(crate) events: u64,
+    #[command(flatten)]
+    pub(crate) bench: BenchArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct BenchArgs {
+    /// What to follow, named as for `informer watch`.
+    #[arg(long, value_name = "RESOURCE", default_value = "pods")]
+    pub(crate) resource: String,
+    #[command(flatten)]
+    pub(crate) connection: ConnectionArgs,
+    /// How objects are held in memory.
+    #[arg(long = "as", value_enum, value_name = "FORM", default_value_t = Form::Compact)]
+    pub(crate) form: Form,
+    /// The wire format to ask for.
+    #[arg(long, value_enum, default_value_t = Wire::Auto)]
+    pub(crate) wire: Wire,
+    /// How the first state is fetched.
+    #[arg(long, value_enum, default_value_t = ListMode::Auto)]
+    pub(crate) list: ListMode,
+    /// The most objects in a page of a list.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) page_size: Option<u32>,
+    /// Give up after this time: exit 1.
+    #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = duration)]
+    pub(crate) timeout: Duration,
+}
+
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ConnectionArgs {
     /// The API server's URL; asked without credentials. Instead of a kubeconfig.
@@ -153,6 +198,10 @@ pub(crate) enum Form {
     Compact,
     /// Whole objects: kinds of the core, apps and batch groups.
     Typed,
+    /// Metadata alone, asked from the server as such: any kind.
+    Metadata,
+    /// Metadata and five fields of pods: phase, IP, node, service account, quality of service.
+    View,
 }
 
 /// The wire format to ask for.
@@ -162,6 +211,17 @@ pub(crate) enum Wire {
     Auto,
     /// JSON.
     Json,
+}
+
+impl ListMode {
+    /// The reflector's name for it.
+    pub(crate) const fn mode(self) -> informer::ListMode {
+        match self {
+            Self::Auto => informer::ListMode::Auto,
+            Self::List => informer::ListMode::List,
+            Self::Stream => informer::ListMode::Stream,
+        }
+    }
 }
 
 /// How the first state is fetched.

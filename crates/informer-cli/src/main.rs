@@ -1,10 +1,13 @@
 //! The command `informer`: follow a cluster, run an API server in memory, see an informer at work.
 
 mod args;
+mod bench;
 mod connect;
 mod demo;
 mod failure;
+mod forms;
 mod kinds;
+mod memory;
 mod output;
 mod run;
 mod serve;
@@ -34,6 +37,7 @@ fn main() -> ExitCode {
             Command::Demo(args) => demo::run(&args).await,
             Command::Watch(args) => watch::run(&args).await,
             Command::Serve(args) => serve::run(&args).await,
+            Command::Bench(what) => bench::run(&what).await,
         }
     });
     // Nothing that still runs may hold the end up.

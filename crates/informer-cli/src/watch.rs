@@ -4,12 +4,10 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use informer::http::HttpListerWatcher;
-use informer::reflector::ListMode as Mode;
-use informer::{Client, Dynamic, FromWire, Object, ReflectorConfig, Resource, Scope};
+use informer::{Client, FromWire, Object, ReflectorConfig, Resource, Scope};
 
-use crate::args::{Form, ListMode, WatchArgs};
-use crate::failure::Usage;
-use crate::kinds::{self, Typed};
+use crate::args::WatchArgs;
+use crate::forms::{self, Job};
 use crate::output::{Line, Printer};
 use crate::run::{Ended, Plan, Run};
 use crate::{connect, signals};
@@ -52,14 +50,8 @@ pub(crate) async fn run(args: &WatchArgs) -> anyhow::Result<ExitCode> {
         printer,
         end,
     };
-    match args.form {
-        Form::Compact => follow.run::<Dynamic>().await,
-        Form::Typed if kinds::has_type(&follow.resource) => follow.run::<Typed>().await,
-        Form::Typed => Err(Usage::error(format!(
-            "--as typed knows the kinds of core, apps and batch, not {}; use --as compact",
-            follow.resource
-        ))),
-    }
+    let resource = follow.resource.clone();
+    forms::run(args.form, &resource, follow).await
 }
 
 /// The command was told to end before it knew what to follow.
@@ -80,7 +72,9 @@ struct Follow<'a, E> {
     end: E,
 }
 
-impl<E: Future<Output = ()>> Follow<'_, E> {
+impl<E: Future<Output = ()>> Job for Follow<'_, E> {
+    type Output = ExitCode;
+
     async fn run<K: FromWire + Object>(mut self) -> anyhow::Result<ExitCode> {
         let plan = Plan {
             name: self.resource.plural.to_string(),
@@ -105,11 +99,7 @@ impl<E: Future<Output = ()>> Follow<'_, E> {
 }
 
 fn reflector(args: &WatchArgs) -> ReflectorConfig {
-    let mut config = ReflectorConfig::default().list_mode(match args.list {
-        ListMode::Auto => Mode::Auto,
-        ListMode::List => Mode::List,
-        ListMode::Stream => Mode::Stream,
-    });
+    let mut config = ReflectorConfig::default().list_mode(args.list.mode());
     if let Some(size) = args.page_size {
         config = config.page_size(size);
     }

@@ -52,6 +52,14 @@ pub(crate) enum Line<'a> {
 /// # Errors
 /// When the reader of standard output has gone.
 pub(crate) fn write(line: &Line<'_>) -> io::Result<()> {
+    self::line(line)
+}
+
+/// Writes any value as a line and flushes it.
+///
+/// # Errors
+/// When the reader of standard output has gone.
+pub(crate) fn line(line: &impl Serialize) -> io::Result<()> {
     let mut text = serde_json::to_vec(line)?;
     text.push(b'\n');
     let mut stdout = io::stdout().lock();

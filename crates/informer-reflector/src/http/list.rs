@@ -11,6 +11,7 @@ use informer_wire::{FromWire, ListDecoder};
 use tokio::time::{Instant, Sleep, sleep};
 
 use super::failure::{failed, unreadable};
+use super::traffic::Traffic;
 use crate::error::ListWatchError;
 use crate::lister_watcher::ListEvent;
 
@@ -20,14 +21,21 @@ pub struct HttpList<K> {
     /// `None` once the page has ended, well or not.
     decoder: Option<ListDecoder<K>>,
     silence: Silence,
+    traffic: Traffic,
 }
 
 impl<K: FromWire> HttpList<K> {
-    pub(super) fn new(body: Body, decoder: ListDecoder<K>, silence: Duration) -> Self {
+    pub(super) fn new(
+        body: Body,
+        decoder: ListDecoder<K>,
+        silence: Duration,
+        traffic: Traffic,
+    ) -> Self {
         Self {
             body,
             decoder: Some(decoder),
             silence: Silence::new(silence),
+            traffic,
         }
     }
 
@@ -53,7 +61,10 @@ impl<K: FromWire> HttpList<K> {
             };
             self.silence.end();
             match chunk {
-                Some(Ok(bytes)) => decoder.push(&bytes),
+                Some(Ok(bytes)) => {
+                    self.traffic.received(bytes.len());
+                    decoder.push(&bytes);
+                }
                 Some(Err(error)) => {
                     return Poll::Ready(Some(Err(failed(error, "bytes of a list"))));
                 }

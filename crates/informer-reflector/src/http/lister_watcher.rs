@@ -15,6 +15,7 @@ use informer_wire::{
 use super::config::HttpConfig;
 use super::failure::failed;
 use super::list::HttpList;
+use super::traffic::Traffic;
 use super::watch::HttpWatch;
 use crate::error::ListWatchError;
 use crate::lister_watcher::{ListRequest, ListerWatcher};
@@ -43,6 +44,7 @@ pub struct HttpListerWatcher<K> {
     resource: Resource,
     namespace: Option<String>,
     config: HttpConfig,
+    traffic: Traffic,
     object: PhantomData<fn() -> K>,
 }
 
@@ -55,6 +57,7 @@ impl<K> HttpListerWatcher<K> {
             resource,
             namespace: None,
             config: HttpConfig::default(),
+            traffic: Traffic::default(),
             object: PhantomData,
         }
     }
@@ -95,6 +98,12 @@ impl<K> HttpListerWatcher<K> {
     #[must_use]
     pub const fn resource(&self) -> &Resource {
         &self.resource
+    }
+
+    /// What its lists and watches have received, and those of its clones.
+    #[must_use]
+    pub fn traffic(&self) -> Traffic {
+        self.traffic.clone()
     }
 
     fn decode_options(&self) -> DecodeOptions {
@@ -147,6 +156,7 @@ impl<K: FromWire> HttpListerWatcher<K> {
             .ok_or(ListWatchError::Protocol(
                 "the answer is of a type that was not asked for; check that the URL is an API server's",
             ))?;
+        self.traffic.answered(format);
         Ok((answer, format))
     }
 }
@@ -169,6 +179,7 @@ impl<K: FromWire + Object> ListerWatcher for HttpListerWatcher<K> {
             answer.into_body(),
             decoder,
             self.config.list_silence,
+            self.traffic.clone(),
         ))
     }
 
@@ -180,6 +191,7 @@ impl<K: FromWire + Object> ListerWatcher for HttpListerWatcher<K> {
         Ok(HttpWatch::new(
             answer.into_body(),
             WatchDecoder::new(format, self.decode_options()),
+            self.traffic.clone(),
         ))
     }
 }
@@ -191,6 +203,7 @@ impl<K> Clone for HttpListerWatcher<K> {
             resource: self.resource.clone(),
             namespace: self.namespace.clone(),
             config: self.config.clone(),
+            traffic: self.traffic.clone(),
             object: PhantomData,
         }
     }

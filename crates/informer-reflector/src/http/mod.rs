@@ -28,10 +28,12 @@ mod failure;
 mod list;
 mod lister_watcher;
 mod source;
+mod traffic;
 mod watch;
 
 pub use config::HttpConfig;
 pub use list::HttpList;
 pub use lister_watcher::HttpListerWatcher;
 pub use source::HttpSource;
+pub use traffic::Traffic;
 pub use watch::HttpWatch;

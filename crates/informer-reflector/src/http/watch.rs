@@ -9,6 +9,7 @@ use informer_client::Body;
 use informer_wire::{DecodeError, FromWire, StreamEnd, WatchDecoder, WatchEvent};
 
 use super::failure::{failed, unreadable};
+use super::traffic::Traffic;
 use crate::error::ListWatchError;
 
 /// The events of one watch over HTTP. It ends when the server ends the watch; after that or an error it yields nothing
@@ -17,13 +18,15 @@ pub struct HttpWatch<K> {
     body: Body,
     /// `None` once the watch has ended.
     decoder: Option<WatchDecoder<K>>,
+    traffic: Traffic,
 }
 
 impl<K: FromWire> HttpWatch<K> {
-    pub(super) const fn new(body: Body, decoder: WatchDecoder<K>) -> Self {
+    pub(super) const fn new(body: Body, decoder: WatchDecoder<K>, traffic: Traffic) -> Self {
         Self {
             body,
             decoder: Some(decoder),
+            traffic,
         }
     }
 
@@ -40,7 +43,10 @@ impl<K: FromWire> HttpWatch<K> {
                 return Poll::Ready(Some(event.map_err(unreadable)));
             }
             match ready!(Pin::new(&mut self.body).poll_next(context)) {
-                Some(Ok(bytes)) => decoder.push(&bytes),
+                Some(Ok(bytes)) => {
+                    self.traffic.received(bytes.len());
+                    decoder.push(&bytes);
+                }
                 Some(Err(error)) => {
                     return Poll::Ready(Some(Err(failed(error, "bytes of a watch"))));
                 }

@@ -1,0 +1,289 @@
+//! `informer bench`: what an informer takes in time, memory and bytes, as one line of JSON.
+
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use anyhow::Context;
+use informer::http::{HttpListerWatcher, Traffic};
+use informer::reflector::Report;
+use informer::wire::WireFormat;
+use informer::{
+    Client, Event, FromWire, Object, QueuePolicy, ReflectorConfig, Resource, SharedInformer,
+};
+use parking_lot::Mutex;
+use serde::Serialize;
+use tokio::sync::{mpsc, oneshot};
+
+use crate::args::{BenchArgs, BenchCommand, Form};
+use crate::failure::{Usage, printable};
+use crate::forms::{self, Job};
+use crate::output::json;
+use crate::trouble::{Trouble, Troubles};
+use crate::{connect, memory};
+
+/// How long after the sync memory counts as settled.
+const SETTLING: Duration = Duration::from_secs(1);
+
+/// Measures what the arguments name, prints the line and ends.
+///
+/// # Errors
+/// What only the caller can mend, and when the informer is not done in time.
+pub(crate) async fn run(what: &BenchCommand) -> anyhow::Result<ExitCode> {
+    let (args, events) = match what {
+        BenchCommand::Sync(args) => (args, None),
+        BenchCommand::Events(args) => (&args.bench, Some(args.events)),
+    };
+    let connection = args.connection.clone();
+    let client = tokio::task::spawn_blocking(move || connect::client(&connection)).await??;
+    let (tell, told) = mpsc::unbounded_channel();
+    let measured = async {
+        let mut failed = |message: &str| {
+            // The receiver lives as long as this does.
+            let _ = tell.send(Trouble::Reason(message.to_owned()));
+            Ok(())
+        };
+        let resource = connect::resource(&client, &args.resource, &mut failed).await?;
+        let bench = Bench {
+            args,
+            events,
+            client,
+            resource: resource.clone(),
+            tell: tell.clone(),
+        };
+        forms::run(args.form, &resource, bench).await
+    };
+    tokio::select! {
+        line = measured => json::line(&line?)?,
+        error = hopeless(told) => return Err(error),
+        () = tokio::time::sleep(args.timeout) => {
+            anyhow::bail!("not done after {:?}; see the reasons above, or raise --timeout", args.timeout)
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Tells on stderr what fails, and ends with what no later try can mend.
+async fn hopeless(mut told: mpsc::UnboundedReceiver<Trouble>) -> anyhow::Error {
+    while let Some(trouble) = told.recv().await {
+        match trouble {
+            Trouble::Reason(message) => eprintln!("informer: {}", printable(&message)),
+            Trouble::Hopeless(message) => return Usage::error(message),
+        }
+    }
+    std::future::pending().await
+}
+
+/// The line that a measurement prints. Its form is a public interface.
+#[derive(Debug, Serialize)]
+struct Line {
+    objects: usize,
+    seconds: f64,
+    peak_rss_kb: Option<u64>,
+    settled_rss_kb: Option<u64>,
+    bytes: u64,
+    wire: &'static str,
+    #[serde(rename = "as")]
+    form: &'static str,
+    #[serde(flatten)]
+    events: Option<Events>,
+}
+
+/// What is added where events are measured.
+#[derive(Debug, Serialize)]
+struct Events {
+    events: u64,
+    events_per_second: f64,
+}
+
+struct Bench<'a> {
+    args: &'a BenchArgs,
+    /// How many updates to wait for.
+    events: Option<u64>,
+    client: Client,
+    resource: Resource,
+    tell: mpsc::UnboundedSender<Trouble>,
+}
+
+impl Job for Bench<'_> {
+    type Output = Line;
+
+    async fn run<K: FromWire + Object>(self) -> anyhow::Result<Line> {
+        let source = HttpListerWatcher::<K>::new(self.client, self.resource.clone());
+        let traffic = source.traffic();
+        let informer = informer(source, &self.resource, self.args, self.tell)?;
+        let (count, counted) = updates(self.events.unwrap_or(u64::MAX));
+        let count = Mutex::new(count);
+        let handler = informer
+            .handler()
+            .name("bench")
+            .queue(QueuePolicy::Unbounded)
+            .register(move |event: Event<K>| {
+                if matches!(event, Event::Updated { .. }) {
+                    count.lock().see();
+                }
+                std::future::ready(())
+            })?;
+        let started = Instant::now();
+        informer.start()?;
+        let objects = tokio::select! {
+            synced = handler.synced() => {
+                synced.context("the informer ended")?;
+                informer.store().len()
+            }
+            ended = informer.stopped() => {
+                ended.context("the informer ended")?;
+                anyhow::bail!("the informer ended")
+            }
+        };
+        let mut line = Line {
+            objects,
+            seconds: json::seconds(started.elapsed()),
+            peak_rss_kb: None,
+            settled_rss_kb: None,
+            bytes: traffic.bytes(),
+            wire: wire(&traffic),
+            form: name(self.args.form),
+            events: None,
+        };
+        tokio::time::sleep(SETTLING).await;
+        line.settled_rss_kb = memory::read().rss_kb;
+        if let Some(events) = self.events {
+            let elapsed = counted.await.context("the handler ended")?;
+            line.events = Some(Events {
+                events,
+                events_per_second: per_second(events, elapsed),
+            });
+            line.bytes = traffic.bytes();
+        }
+        line.peak_rss_kb = memory::read().peak_rss_kb;
+        // The caller wants the line, not a tidy end.
+        std::mem::forget(informer);
+        Ok(line)
+    }
+}
+
+/// An informer as `informer watch` runs it: no event is joined to another.
+fn informer<K: FromWire + Object>(
+    source: HttpListerWatcher<K>,
+    resource: &Resource,
+    args: &BenchArgs,
+    tell: mpsc::UnboundedSender<Trouble>,
+) -> anyhow::Result<SharedInformer<K>> {
+    let mut reflector = ReflectorConfig::default().list_mode(args.list.mode());
+    if let Some(size) = args.page_size {
+        reflector = reflector.page_size(size);
+    }
+    let troubles = Mutex::new(Troubles::default());
+    let informer = SharedInformer::builder(source)
+        .name(&*resource.plural)
+        .reflector_config(reflector)
+        .max_deltas(None)
+        .watch_error_handler(move |report: &Report<'_>| {
+            let trouble = troubles.lock().tell(Instant::now(), report);
+            if let Some(trouble) = trouble {
+                // The receiver is gone only when the command ends.
+                let _ = tell.send(trouble);
+            }
+        })
+        .build()?;
+    Ok(informer)
+}
+
+/// Counts updates and sends how long they took, from the first to the last.
+struct Updates {
+    left: u64,
+    first: Option<Instant>,
+    done: Option<oneshot::Sender<Duration>>,
+}
+
+fn updates(wanted: u64) -> (Updates, oneshot::Receiver<Duration>) {
+    let (done, receiver) = oneshot::channel();
+    let updates = Updates {
+        left: wanted,
+        first: None,
+        done: Some(done),
+    };
+    (updates, receiver)
+}
+
+impl Updates {
+    fn see(&mut self) {
+        let first = *self.first.get_or_insert_with(Instant::now);
+        self.left = self.left.saturating_sub(1);
+        if self.left == 0
+            && let Some(done) = self.done.take()
+        {
+            // Nobody waits when the command ends for another reason.
+            let _ = done.send(first.elapsed());
+        }
+    }
+}
+
+/// A whole number: more would be noise.
+fn per_second(events: u64, elapsed: Duration) -> f64 {
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "no run sees as many events as that"
+    )]
+    let events = events as f64;
+    (events / elapsed.as_secs_f64().max(1e-9)).round()
+}
+
+fn wire(traffic: &Traffic) -> &'static str {
+    match traffic.format() {
+        Some(WireFormat::Json) => "json",
+        _ => "none",
+    }
+}
+
+const fn name(form: Form) -> &'static str {
+    match form {
+        Form::Compact => "compact",
+        Form::Typed => "typed",
+        Form::Metadata => "metadata",
+        Form::View => "view",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_line_has_the_documented_form() {
+        let mut line = Line {
+            objects: 3,
+            seconds: 0.25,
+            peak_rss_kb: Some(9000),
+            settled_rss_kb: Some(8000),
+            bytes: 1234,
+            wire: "json",
+            form: "compact",
+            events: None,
+        };
+        assert_eq!(
+            serde_json::to_string(&line).unwrap(),
+            r#"{"objects":3,"seconds":0.25,"peak_rss_kb":9000,"settled_rss_kb":8000,"bytes":1234,"wire":"json","as":"compact"}"#
+        );
+        line.events = Some(Events {
+            events: 10,
+            events_per_second: per_second(10, Duration::from_millis(4)),
+        });
+        assert!(
+            serde_json::to_string(&line)
+                .unwrap()
+                .ends_with(r#""as":"compact","events":10,"events_per_second":2500.0}"#)
+        );
+    }
+
+    #[tokio::test]
+    async fn updates_are_timed_from_the_first_to_the_last() {
+        let (mut updates, counted) = updates(2);
+        updates.see();
+        assert!(updates.done.is_some());
+        updates.see();
+        // One too many changes nothing.
+        updates.see();
+        assert!(counted.await.is_ok());
+    }
+}

@@ -1,0 +1,44 @@
+//! How much memory this process takes, where the system tells it.
+
+/// What the system says of this process's memory, in kB.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Memory {
+    /// The most that was ever in RAM at once.
+    pub(crate) peak_rss_kb: Option<u64>,
+    /// What is in RAM now.
+    pub(crate) rss_kb: Option<u64>,
+}
+
+/// Reads it. Systems other than Linux do not tell.
+#[cfg(target_os = "linux")]
+pub(crate) fn read() -> Memory {
+    use procfs_core::FromRead;
+    use procfs_core::process::Status;
+
+    match Status::from_file("/proc/self/status") {
+        Ok(status) => Memory {
+            peak_rss_kb: status.vmhwm,
+            rss_kb: status.vmrss,
+        },
+        Err(_) => Memory::default(),
+    }
+}
+
+/// Reads it. Systems other than Linux do not tell.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn read() -> Memory {
+    Memory::default()
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_peak_is_no_less_than_what_is_taken_now() {
+        let memory = read();
+        let now = memory.rss_kb.unwrap();
+        assert!(now > 0);
+        assert!(memory.peak_rss_kb.unwrap() >= now);
+    }
+}
