@@ -162,17 +162,28 @@ impl ApiServerBuilder {
         self
     }
 
+    /// Makes a server without a socket, which [`ApiServer::lister_watcher`] alone reaches. Its clock
+    /// is tokio's: in a runtime whose time is paused, hours pass in a moment and every run is
+    /// repeatable, down to the order of events. Its address has port 0.
+    pub fn in_memory(self) -> ApiServer {
+        ApiServer::unconnected(self.shared())
+    }
+
+    fn shared(self) -> Shared {
+        let cluster = self.cluster;
+        let mut cluster = cluster.unwrap_or_else(|| Cluster::new(&self.options, Timestamp::now()));
+        for resource in self.resources {
+            cluster.register(resource);
+        }
+        Shared::new(cluster, self.settings)
+    }
+
     /// Starts the server on the current tokio runtime.
     ///
     /// # Errors
     /// When the address cannot be listened on.
     pub async fn start(self) -> io::Result<ApiServer> {
         let listener = TcpListener::bind(self.address).await?;
-        let cluster = self.cluster;
-        let mut cluster = cluster.unwrap_or_else(|| Cluster::new(&self.options, Timestamp::now()));
-        for resource in self.resources {
-            cluster.register(resource);
-        }
-        ApiServer::serve(listener, Shared::new(cluster, self.settings))
+        ApiServer::serve(listener, self.shared())
     }
 }

@@ -38,6 +38,25 @@ pub enum Fault {
     },
     /// The connection breaks before any answer.
     Disconnect,
+    /// Nobody listens: in memory the connection is refused; over HTTP, where it was accepted
+    /// already, it breaks.
+    Refuse,
+    /// These bytes, then the true body. Whole lines before a watch are events that nobody sent.
+    Before(Bytes),
+    /// The true answer, but its body comes in pieces of `bytes`, one at a time.
+    Trickle {
+        /// How long a piece is; at least one byte.
+        bytes: usize,
+        /// The time before each piece.
+        every: Duration,
+    },
+    /// The true answer to the request without these query parameters, as from a server that does
+    /// not know them.
+    Ignore(Vec<String>),
+    /// A streaming list without the mark at the end of the present state.
+    Unmarked,
+    /// The present state of a streaming list comes in another order, some of it twice.
+    Shuffled(u64),
 }
 
 /// A whole answer: status code, headers, body.
@@ -220,6 +239,18 @@ pub(crate) struct FaultRule {
 #[derive(Debug, Default)]
 pub(crate) struct FaultQueue {
     rules: VecDeque<FaultRule>,
+    source: Option<FaultSource>,
+}
+
+/// Decides for each request that the script leaves alone.
+pub(crate) struct FaultSource(pub(crate) Box<Decide>);
+
+type Decide = dyn FnMut(&RequestRecord) -> Option<Fault> + Send;
+
+impl std::fmt::Debug for FaultSource {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("FaultSource")
+    }
 }
 
 impl FaultQueue {
@@ -235,6 +266,16 @@ impl FaultQueue {
 
     pub(crate) fn is_empty(&self) -> bool {
         self.rules.is_empty()
+    }
+
+    /// The fault for a request, if the script or else the source has one.
+    pub(crate) fn take_any(&mut self, request: &RequestRecord) -> Option<Fault> {
+        self.take(request)
+            .or_else(|| self.source.as_mut().and_then(|source| source.0(request)))
+    }
+
+    pub(crate) fn set_source(&mut self, source: Option<FaultSource>) {
+        self.source = source;
     }
 
     /// The fault for a request, if one is due.

@@ -50,6 +50,9 @@
 //!   [`ApiServer::kubeconfig`].
 //! - **Faults**: one [`Fault`] for each request that fits a [`RequestMatcher`];
 //!   [`ApiServer::end_watches`] for the streams that are open.
+//! - **Replicas** that are behind, and **rewinds** of the whole history.
+//! - **Virtual time**: without a socket ([`ApiServerBuilder::in_memory`]) and under a paused clock, the
+//!   same server is a [`ListerWatcher`](informer_reflector::ListerWatcher) for simulations.
 //! - **A workload**: [`Workload`] fills the server with realistic pods and keeps changing them.
 //!
 //! # What it does not do
@@ -76,8 +79,10 @@ mod fault;
 mod http;
 mod listener;
 mod managed_fields;
+mod memory;
 pub mod model;
 mod patch;
+mod replicas;
 mod request;
 mod resource;
 mod selector;
@@ -90,6 +95,7 @@ mod workload;
 
 pub use self::builder::ApiServerBuilder;
 pub use self::fault::{Answer, Fault, RequestMatcher};
+pub use self::memory::{MemoryList, MemoryListerWatcher, MemoryWatch};
 pub use self::patch::Patch;
 pub use self::request::{RequestRecord, Verb};
 pub use self::resource::ResourceType;

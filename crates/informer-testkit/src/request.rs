@@ -74,6 +74,21 @@ impl RequestRecord {
         record
     }
 
+    /// A request that was never text.
+    pub(crate) fn of_parts(
+        method: &str,
+        path: &str,
+        query: impl Iterator<Item = (&'static str, String)>,
+        accept: &str,
+    ) -> Self {
+        let mut record = Self::for_path(method, path);
+        record.query = query.map(|(key, value)| (key.to_owned(), value)).collect();
+        accept.clone_into(&mut record.accept);
+        record.read_path();
+        record.verb = record.read_verb();
+        record
+    }
+
     pub(crate) fn for_path(method: &str, path: &str) -> Self {
         Self {
             time: SystemTime::now(),

@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::io;
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
 use jiff::Timestamp;
@@ -11,7 +11,7 @@ use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 
 use crate::builder::ApiServerBuilder;
-use crate::fault::{Fault, FaultRule, RequestMatcher};
+use crate::fault::{Fault, FaultRule, FaultSource, RequestMatcher};
 use crate::listener::accept;
 use crate::model::{Cluster, ClusterOptions, DeleteOptions, ListOptions, Page, WriteOptions};
 use crate::patch::Patch;
@@ -93,6 +93,15 @@ impl ApiServer {
             address,
             task: Some(task),
         })
+    }
+
+    /// A server without a socket.
+    pub(crate) fn unconnected(shared: Shared) -> Self {
+        Self {
+            shared: Arc::new(shared),
+            address: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
+            task: None,
+        }
     }
 
     pub(crate) fn shared(&self) -> Arc<Shared> {
@@ -294,9 +303,7 @@ impl ApiServer {
 
     /// Ends every open watch stream in the given way.
     pub fn end_watches(&self, end: StreamEnd) {
-        self.shared
-            .end_watches
-            .send_modify(|last| *last = (last.0 + 1, end));
+        self.shared.end_watches(None, end);
     }
 
     /// The next request that fits gets this fault. Faults for the same request are used up in the
@@ -325,6 +332,21 @@ impl ApiServer {
             times,
         };
         self.shared.faults.lock().push(rule);
+    }
+
+    /// Asks this for a fault for each request that the script leaves alone, such as a random one. A
+    /// second source replaces the first.
+    pub fn fault_source(
+        &self,
+        source: impl FnMut(&RequestRecord) -> Option<Fault> + Send + 'static,
+    ) {
+        let source = FaultSource(Box::new(source));
+        self.shared.faults.lock().set_source(Some(source));
+    }
+
+    /// Forgets the source of faults.
+    pub fn clear_fault_source(&self) {
+        self.shared.faults.lock().set_source(None);
     }
 
     /// Forgets the faults that have not hit yet.

@@ -8,9 +8,19 @@ use tokio_util::sync::CancellationToken;
 
 use crate::builder::Settings;
 use crate::fault::{Fault, FaultQueue};
-use crate::model::Cluster;
+use crate::model::{Cluster, ReplicaView};
+use crate::replicas::Replicas;
 use crate::request::{RequestLog, RequestRecord};
 use crate::server::StreamEnd;
+
+/// Watches are to end now.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct WatchesEnd {
+    count: u64,
+    /// Those of this replica alone.
+    pub(crate) replica: Option<usize>,
+    pub(crate) how: StreamEnd,
+}
 
 /// What every connection works on.
 ///
@@ -21,8 +31,9 @@ pub(crate) struct Shared {
     pub(crate) settings: Settings,
     /// The revision of the last write.
     pub(crate) written: watch::Sender<u64>,
-    /// How often all watches were ended, and how the last time.
-    pub(crate) end_watches: watch::Sender<(u64, StreamEnd)>,
+    /// How often watches were ended, and how and where the last time.
+    pub(crate) end_watches: watch::Sender<WatchesEnd>,
+    pub(crate) replicas: Mutex<Replicas>,
     pub(crate) shutdown: CancellationToken,
     pub(crate) faults: Mutex<FaultQueue>,
     pub(crate) requests: Mutex<RequestLog>,
@@ -35,6 +46,7 @@ impl Shared {
             cluster: Mutex::new(cluster),
             settings,
             end_watches: watch::Sender::default(),
+            replicas: Mutex::default(),
             shutdown: CancellationToken::new(),
             faults: Mutex::default(),
             requests: Mutex::default(),
@@ -55,12 +67,34 @@ impl Shared {
         result
     }
 
+    /// Wakes the watches although nothing was written.
+    pub(crate) fn wake(&self) {
+        self.written.send_modify(|_| ());
+    }
+
+    pub(crate) fn end_watches(&self, replica: Option<usize>, how: StreamEnd) {
+        self.end_watches.send_modify(|last| {
+            *last = WatchesEnd {
+                count: last.count + 1,
+                replica,
+                how,
+            };
+        });
+    }
+
+    /// The replica that answers now, and what it knows.
+    pub(crate) fn replica(&self) -> (usize, ReplicaView) {
+        let replicas = self.replicas.lock();
+        let replica = replicas.route();
+        (replica, replicas.view(replica))
+    }
+
     pub(crate) fn log(&self, record: &RequestRecord) {
         self.requests.lock().push(record.clone());
     }
 
     pub(crate) fn take_fault(&self, record: &RequestRecord) -> Option<Fault> {
-        self.faults.lock().take(record)
+        self.faults.lock().take_any(record)
     }
 
     pub(crate) fn authorizes(&self, authorization: &str) -> bool {

@@ -2,7 +2,7 @@
 
 use std::future::Future;
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -39,6 +39,15 @@ pub(crate) enum Ending {
 /// when a body fails.
 const FLUSH: Duration = Duration::from_millis(20);
 
+/// A body that comes in pieces.
+#[derive(Debug)]
+struct Trickle {
+    bytes: usize,
+    every: Duration,
+    held: Bytes,
+    timer: Option<Pin<Box<Sleep>>>,
+}
+
 #[derive(Debug)]
 enum Source {
     Whole(Option<Bytes>),
@@ -52,6 +61,8 @@ pub(crate) struct Body {
     source: Source,
     limit: Option<(u64, Ending)>,
     flushing: Option<Pin<Box<Sleep>>>,
+    before: Option<Bytes>,
+    trickle: Option<Trickle>,
 }
 
 impl Body {
@@ -60,6 +71,8 @@ impl Body {
             source,
             limit: None,
             flushing: None,
+            before: None,
+            trickle: None,
         }
     }
 
@@ -81,7 +94,55 @@ impl Body {
         self
     }
 
+    /// Sends these bytes first.
+    pub(crate) fn begin_with(mut self, bytes: Bytes) -> Self {
+        self.before = Some(bytes);
+        self
+    }
+
+    /// Sends so many bytes at a time.
+    pub(crate) fn trickle(mut self, bytes: usize, every: Duration) -> Self {
+        self.trickle = Some(Trickle {
+            bytes: bytes.max(1),
+            every,
+            held: Bytes::new(),
+            timer: None,
+        });
+        self
+    }
+
+    fn poll_pieces(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, Broken>>> {
+        let Some(mut trickle) = self.trickle.take() else {
+            return self.poll_source(context);
+        };
+        let next = self.poll_piece(&mut trickle, context);
+        self.trickle = Some(trickle);
+        next
+    }
+
+    fn poll_piece(
+        &mut self,
+        trickle: &mut Trickle,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Bytes, Broken>>> {
+        if trickle.held.is_empty() {
+            match ready!(self.poll_source(context)) {
+                Some(Ok(bytes)) => trickle.held = bytes,
+                end => return Poll::Ready(end),
+            }
+        }
+        let every = trickle.every;
+        let timer = trickle.timer.get_or_insert_with(|| Box::pin(sleep(every)));
+        ready!(timer.as_mut().poll(context));
+        trickle.timer = None;
+        let piece = trickle.held.len().min(trickle.bytes);
+        Poll::Ready(Some(Ok(trickle.held.split_to(piece))))
+    }
+
     fn poll_source(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, Broken>>> {
+        if let Some(bytes) = self.before.take() {
+            return Poll::Ready(Some(Ok(bytes)));
+        }
         match &mut self.source {
             Source::Whole(bytes) => Poll::Ready(bytes.take().map(Ok)),
             Source::List(chunks) => Poll::Ready(chunks.next().map(Ok)),
@@ -108,10 +169,7 @@ impl HttpBody for Body {
             Some((0, Ending::Stall)) => return Poll::Pending,
             _ => {}
         }
-        let next = match self.poll_source(context) {
-            Poll::Pending => return Poll::Pending,
-            Poll::Ready(next) => next,
-        };
+        let next = ready!(self.poll_pieces(context));
         let Some(Ok(mut bytes)) = next else {
             return Poll::Ready(next.map(|end| end.map(Frame::data)));
         };
@@ -124,9 +182,14 @@ impl HttpBody for Body {
 
     fn is_end_stream(&self) -> bool {
         matches!((&self.source, self.limit), (Source::Whole(None), None))
+            && self.before.is_none()
+            && self.trickle.is_none()
     }
 
     fn size_hint(&self) -> SizeHint {
+        if self.before.is_some() {
+            return SizeHint::default();
+        }
         match (&self.source, self.limit) {
             (Source::Whole(Some(bytes)), None) => SizeHint::with_exact(bytes.len() as u64),
             (Source::Whole(None), None) => SizeHint::with_exact(0),

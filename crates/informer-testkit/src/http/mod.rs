@@ -25,7 +25,20 @@ use crate::status::Status;
 
 /// The connection is to be dropped without an answer.
 #[derive(Debug)]
-pub(crate) struct Disconnect;
+pub(crate) struct Disconnect {
+    /// As if nobody listened.
+    pub(crate) refused: bool,
+}
+
+/// What a fault changes within a true answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Tweak {
+    None,
+    /// The present state has no mark at its end.
+    Unmarked,
+    /// The present state comes in another order, some of it twice.
+    Shuffled(u64),
+}
 
 impl std::fmt::Display for Disconnect {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -40,37 +53,63 @@ pub(crate) async fn serve(
     shared: Arc<Shared>,
     request: Request<Incoming>,
 ) -> Result<Response<Body>, Disconnect> {
-    let record = record(&request);
+    exchange(shared, record(&request), Some(request)).await
+}
+
+/// Answers one request. One that came without a connection only reads.
+pub(crate) async fn exchange(
+    shared: Arc<Shared>,
+    mut record: RequestRecord,
+    request: Option<Request<Incoming>>,
+) -> Result<Response<Body>, Disconnect> {
     shared.log(&record);
     let Some(fault) = shared.take_fault(&record) else {
-        return Ok(answer(&shared, &record, request).await);
+        return Ok(answer(&shared, &record, request, Tweak::None).await);
     };
+    let plain = Tweak::None;
     match fault {
         Fault::Answer(answer) => Ok(respond::scripted(&answer)),
         Fault::ErrorEvent(status) => Ok(respond::error_event(&status)),
-        Fault::Disconnect => Err(Disconnect),
+        Fault::Disconnect => Err(Disconnect { refused: false }),
+        Fault::Refuse => Err(Disconnect { refused: true }),
         Fault::HoldOpen => {
             // Ends with the client, which drops this future, or with the server.
             shared.shutdown.cancelled().await;
-            Err(Disconnect)
+            Err(Disconnect { refused: false })
         }
         Fault::Delay(delay) => {
             tokio::time::sleep(delay).await;
-            Ok(answer(&shared, &record, request).await)
+            Ok(answer(&shared, &record, request, plain).await)
         }
-        Fault::Cut { after } => Ok(answer(&shared, &record, request)
+        Fault::Cut { after } => Ok(answer(&shared, &record, request, plain)
             .await
             .map(|body| body.limit(after, Ending::Cut))),
         Fault::Stall { after } => {
-            let answer = answer(&shared, &record, request).await;
+            let answer = answer(&shared, &record, request, plain).await;
             Ok(answer.map(|body| body.limit(after, Ending::Stall)))
         }
         Fault::End { after } => {
-            let mut answer = answer(&shared, &record, request).await;
+            let mut answer = answer(&shared, &record, request, plain).await;
             // The shorter body has to look complete.
             answer.headers_mut().remove(header::CONTENT_LENGTH);
             Ok(answer.map(|body| body.limit(after, Ending::Clean)))
         }
+        Fault::Before(bytes) => {
+            let mut answer = answer(&shared, &record, request, plain).await;
+            answer.headers_mut().remove(header::CONTENT_LENGTH);
+            Ok(answer.map(|body| body.begin_with(bytes)))
+        }
+        Fault::Trickle { bytes, every } => {
+            let answer = answer(&shared, &record, request, plain).await;
+            Ok(answer.map(|body| body.trickle(bytes, every)))
+        }
+        Fault::Ignore(parameters) => {
+            record.query.retain(|(key, _)| !parameters.contains(key));
+            // A server that does not know the parameter knows no mark either.
+            Ok(answer(&shared, &record, request, Tweak::Unmarked).await)
+        }
+        Fault::Unmarked => Ok(answer(&shared, &record, request, Tweak::Unmarked).await),
+        Fault::Shuffled(seed) => Ok(answer(&shared, &record, request, Tweak::Shuffled(seed)).await),
     }
 }
 
@@ -99,16 +138,19 @@ fn header_text(headers: &HeaderMap, name: header::HeaderName) -> String {
 async fn answer(
     shared: &Arc<Shared>,
     record: &RequestRecord,
-    request: Request<Incoming>,
+    request: Option<Request<Incoming>>,
+    tweak: Tweak,
 ) -> Response<Body> {
-    let authorization = header_text(request.headers(), header::AUTHORIZATION);
-    if !shared.authorizes(&authorization) {
-        return respond::status(Status::unauthorized());
+    if let Some(request) = &request {
+        let authorization = header_text(request.headers(), header::AUTHORIZATION);
+        if !shared.authorizes(&authorization) {
+            return respond::status(Status::unauthorized());
+        }
     }
     let answer = if record.resource.is_empty() {
         discovery::answer(shared, record)
     } else {
-        resource(shared, record, request).await
+        resource(shared, record, request, tweak).await
     };
     answer.unwrap_or_else(respond::status)
 }
@@ -122,13 +164,20 @@ struct Target {
 async fn resource(
     shared: &Arc<Shared>,
     record: &RequestRecord,
-    request: Request<Incoming>,
+    request: Option<Request<Incoming>>,
+    tweak: Tweak,
 ) -> Result<Response<Body>, Status> {
     let target = target(shared, record)?;
     match record.verb {
-        Verb::Get => read::get(shared, record, &target),
-        Verb::List => read::list(shared, record, &target),
-        Verb::Watch => read::watch(shared, record, &target),
+        Verb::Get => return read::get(shared, record, &target),
+        Verb::List => return read::list(shared, record, &target),
+        Verb::Watch => return read::watch(shared, record, &target, tweak),
+        _ => {}
+    }
+    let Some(request) = request else {
+        return Err(Status::method_not_allowed());
+    };
+    match record.verb {
         Verb::Create if record.name.is_empty() => {
             write::create(shared, record, &target, request).await
         }

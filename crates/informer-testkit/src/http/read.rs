@@ -8,9 +8,9 @@ use http::{Response, StatusCode};
 use super::body::Body;
 use super::negotiate::{Shape, negotiate};
 use super::stream;
-use super::{Target, respond};
+use super::{Target, Tweak, respond};
 use crate::encode;
-use crate::model::{ListOptions, WatchRefusal};
+use crate::model::{ListOptions, WatchRefusal, WatchStart};
 use crate::request::RequestRecord;
 use crate::shared::Shared;
 use crate::status::Status;
@@ -37,10 +37,10 @@ pub(super) fn list(
     let form = negotiate(&record.accept, Shape::List)?;
     let options = list_options(record)?;
     let resource = target.resource.clone();
-    let page = shared
-        .cluster
-        .lock()
-        .list(&resource, &record.namespace, &options)?;
+    let view = shared.replica().1;
+    let cluster = shared.cluster.lock();
+    let page = cluster.list_seen(view, &resource, &record.namespace, &options)?;
+    drop(cluster);
     Ok(respond::list(encode::list(resource, page, form)))
 }
 
@@ -48,6 +48,7 @@ pub(super) fn watch(
     shared: &Arc<Shared>,
     record: &RequestRecord,
     target: &Target,
+    tweak: Tweak,
 ) -> Result<Response<Body>, Status> {
     let form = negotiate(&record.accept, Shape::Watch)?;
     let options = list_options(record)?;
@@ -55,22 +56,38 @@ pub(super) fn watch(
         0 => shared.default_watch_timeout(),
         seconds => Duration::from_secs(seconds),
     };
-    let start = shared
-        .cluster
-        .lock()
-        .watch(&target.resource, &record.namespace, &options);
+    let (replica, view) = shared.replica();
+    let cluster = shared.cluster.lock();
+    let start = cluster.watch_seen(view, &target.resource, &record.namespace, &options);
+    drop(cluster);
     match start {
         Err(WatchRefusal::Answer(status)) => Err(status),
         Err(WatchRefusal::ErrorEvent(status)) => Ok(respond::error_event(&status)),
-        Ok(start) => {
+        Ok(mut start) => {
+            tweak_start(&mut start, tweak);
             let bookmarks = options.allow_watch_bookmarks;
             Ok(respond::watch(stream::open(
                 shared.clone(),
+                replica,
                 start,
                 form,
                 bookmarks,
                 timeout,
             )))
+        }
+    }
+}
+
+fn tweak_start(start: &mut WatchStart, tweak: Tweak) {
+    match tweak {
+        Tweak::None => {}
+        Tweak::Unmarked => start.initial_end = None,
+        Tweak::Shuffled(seed) => {
+            let mut random = fastrand::Rng::with_seed(seed);
+            let twice = start.initial.iter().filter(|_| random.u8(0..4) == 0);
+            let twice: Vec<_> = twice.cloned().collect();
+            start.initial.extend(twice);
+            random.shuffle(&mut start.initial);
         }
     }
 }

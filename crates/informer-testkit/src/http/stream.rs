@@ -15,7 +15,7 @@ use super::body::{Body, Broken};
 use crate::encode::{self, CHUNK, Form};
 use crate::model::{Pull, StoredObject, WatchCursor, WatchEvent, WatchEventType, WatchStart};
 use crate::server::StreamEnd;
-use crate::shared::Shared;
+use crate::shared::{Shared, WatchesEnd};
 
 /// Events taken from the model at once.
 const BATCH: usize = 256;
@@ -29,6 +29,7 @@ const LAST_BOOKMARK: Duration = Duration::from_secs(2);
 /// Starts the task and gives the body that it feeds.
 pub(super) fn open(
     shared: Arc<Shared>,
+    replica: usize,
     start: WatchStart,
     form: Form,
     bookmarks: bool,
@@ -43,6 +44,7 @@ pub(super) fn open(
         cursor: start.cursor,
         last_bookmark: deadline - LAST_BOOKMARK.min(timeout / 2),
         next_bookmark: None,
+        replica,
         shared,
     };
     if wants_bookmarks {
@@ -67,15 +69,15 @@ struct Initial {
 async fn run(
     mut feed: Feed,
     initial: Initial,
-    mut ends: watch::Receiver<(u64, StreamEnd)>,
+    mut ends: watch::Receiver<WatchesEnd>,
     deadline: Instant,
 ) {
     let shared = feed.shared.clone();
-    let chunks = feed.chunks.clone();
+    let (chunks, replica) = (feed.chunks.clone(), feed.replica);
     let end = tokio::select! {
         // A stream that was told to end brings nothing that came after, however late this task runs.
         biased;
-        _ = ends.changed() => ends.borrow().1.clone(),
+        end = told_to_end(&mut ends, replica) => end,
         () = shared.shutdown.cancelled() => StreamEnd::Clean,
         () = chunks.closed() => StreamEnd::Clean,
         () = sleep_until(deadline) => StreamEnd::Clean,
@@ -90,6 +92,17 @@ async fn run(
     let _ = tokio::time::timeout(shared.settings.slow_watch_grace, chunks.send(last)).await;
 }
 
+/// Until the watches of this replica are told to end.
+async fn told_to_end(ends: &mut watch::Receiver<WatchesEnd>, replica: usize) -> StreamEnd {
+    while ends.changed().await.is_ok() {
+        let end = ends.borrow_and_update();
+        if end.replica.is_none_or(|only| only == replica) {
+            return end.how.clone();
+        }
+    }
+    StreamEnd::Clean
+}
+
 /// Why the feed ended; the stream ends cleanly in each case.
 enum Stop {
     ClientGone,
@@ -100,6 +113,7 @@ enum Stop {
 
 struct Feed {
     shared: Arc<Shared>,
+    replica: usize,
     chunks: mpsc::Sender<Result<Bytes, Broken>>,
     form: Form,
     cursor: WatchCursor,
@@ -117,7 +131,7 @@ impl Feed {
         }
         loop {
             written.mark_unchanged();
-            let pull = self.shared.cluster.lock().pull(&mut self.cursor, BATCH);
+            let pull = self.pull();
             let more = match pull {
                 Pull::Overtaken => return Err(Stop::Overtaken),
                 Pull::Unregistered => return Err(Stop::Unregistered),
@@ -135,6 +149,13 @@ impl Feed {
         }
     }
 
+    /// What this watch's replica has seen since the last time.
+    fn pull(&mut self) -> Pull {
+        let view = self.shared.replicas.lock().view(self.replica);
+        let cluster = self.shared.cluster.lock();
+        cluster.pull_seen(view, &mut self.cursor, BATCH)
+    }
+
     /// Until something was written or a bookmark is due.
     async fn wait(&self, written: &mut watch::Receiver<u64>) {
         let bookmark = async {
@@ -144,6 +165,8 @@ impl Feed {
             }
         };
         tokio::select! {
+            // Always in the same order, so that a simulation can be repeated.
+            biased;
             _ = written.changed() => {}
             () = bookmark => {}
         }

@@ -175,6 +175,11 @@ impl Cluster {
             .or_insert_with(|| Collection::new(floor, limit))
     }
 
+    pub(super) fn set_revision(&mut self, revision: u64) {
+        self.revision = revision;
+        self.compacted = self.compacted.min(revision);
+    }
+
     pub(super) fn next_revision(&self) -> u64 {
         self.revision + 1
     }

@@ -78,6 +78,14 @@ impl Collection {
         self.history.push(Change { revision, old, new });
     }
 
+    /// Replaces the live objects, without a change in the history.
+    pub(super) fn set_live(&mut self, objects: Vec<Arc<StoredObject>>) {
+        let keyed = objects.into_iter();
+        self.live = keyed
+            .map(|object| (object.key().to_owned(), object))
+            .collect();
+    }
+
     /// The live objects of a scope, from a key on (inclusive), in the order of their keys.
     pub(crate) fn live<'a>(
         &'a self,

@@ -83,6 +83,17 @@ impl History {
         position >= self.dropped
     }
 
+    /// The oldest revision whose state can still be told.
+    pub(super) fn oldest(&self) -> u64 {
+        self.dropped
+    }
+
+    /// Forgets every change above a revision, as if it had never been.
+    pub(super) fn forget_after(&mut self, revision: u64) {
+        self.changes.truncate(self.index_after(revision));
+        self.floor = self.floor.min(revision);
+    }
+
     fn shrink(&mut self) {
         if let Some(beyond) = self.changes.len().checked_sub(self.limit + 1) {
             self.floor = self.floor.max(self.changes[beyond].revision);

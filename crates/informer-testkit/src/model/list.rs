@@ -7,6 +7,7 @@ use super::cluster::Cluster;
 use super::collection::Scope;
 use super::object::StoredObject;
 use super::options::ListOptions;
+use super::replica::ReplicaView;
 use super::token::ContinueToken;
 use crate::resource::ResourceType;
 use crate::selector::Selection;
@@ -51,12 +52,26 @@ impl Cluster {
         namespace: &str,
         options: &ListOptions,
     ) -> Result<Page, Status> {
+        self.list_seen(ReplicaView::newest(), resource, namespace, options)
+    }
+
+    /// As [`Self::list`], answered by a replica that may be behind.
+    ///
+    /// # Errors
+    /// As [`Self::list`]; a revision that the replica has not seen is one that lies ahead.
+    pub fn list_seen(
+        &self,
+        view: ReplicaView,
+        resource: &ResourceType,
+        namespace: &str,
+        options: &ListOptions,
+    ) -> Result<Page, Status> {
         let selection =
             Selection::parse(resource, &options.label_selector, &options.field_selector)?;
         options.check_list()?;
         let collection = self.collection(resource)?;
         let scope = Scope::new(namespace);
-        let plan = self.plan(resource, &scope, options)?;
+        let plan = self.plan(view, resource, &scope, options)?;
         let mut items = collection.at(plan.revision, &scope, &plan.from);
         items.retain(|object| selection.matches(object));
         let remaining = items.len().saturating_sub(plan.limit);
@@ -78,6 +93,7 @@ impl Cluster {
 
     fn plan(
         &self,
+        view: ReplicaView,
         resource: &ResourceType,
         scope: &Scope,
         options: &ListOptions,
@@ -112,7 +128,7 @@ impl Cluster {
                     limit
                 };
                 Ok(Plan {
-                    revision: self.revision(),
+                    revision: view.revision(self.revision()),
                     from,
                     limit,
                 })
@@ -124,7 +140,7 @@ impl Cluster {
                 let revision = if exact {
                     self.exactly(resource, asked)?
                 } else {
-                    self.not_older_than(asked)?
+                    self.not_older_than(view, asked)?
                 };
                 Ok(Plan {
                     revision,
@@ -180,10 +196,11 @@ impl Cluster {
         Ok(asked)
     }
 
-    pub(super) fn not_older_than(&self, asked: u64) -> Result<u64, Status> {
-        if asked > self.revision() {
-            return Err(Status::too_large(asked, self.revision(), 1));
+    pub(super) fn not_older_than(&self, view: ReplicaView, asked: u64) -> Result<u64, Status> {
+        let seen = view.revision(self.revision());
+        if asked > seen {
+            return Err(Status::too_large(asked, seen, 1));
         }
-        Ok(self.revision())
+        Ok(seen)
     }
 }

@@ -7,6 +7,7 @@ use super::collection::Scope;
 use super::history::Change;
 use super::object::StoredObject;
 use super::options::ListOptions;
+use super::replica::ReplicaView;
 use crate::resource::ResourceType;
 use crate::selector::Selection;
 use crate::status::Status;
@@ -154,6 +155,20 @@ impl Cluster {
         namespace: &str,
         options: &ListOptions,
     ) -> Result<WatchStart, WatchRefusal> {
+        self.watch_seen(ReplicaView::newest(), resource, namespace, options)
+    }
+
+    /// As [`Self::watch`], answered by a replica that may be behind and may have started late.
+    ///
+    /// # Errors
+    /// As [`Self::watch`].
+    pub fn watch_seen(
+        &self,
+        view: ReplicaView,
+        resource: &Arc<ResourceType>,
+        namespace: &str,
+        options: &ListOptions,
+    ) -> Result<WatchStart, WatchRefusal> {
         let selection =
             Selection::parse(resource, &options.label_selector, &options.field_selector)?;
         options.check_watch(self.streaming_lists)?;
@@ -174,30 +189,31 @@ impl Cluster {
         };
         if !from_state {
             let position = match asked {
-                None | Some(0) => self.revision(),
+                None | Some(0) => view.revision(self.revision()),
                 Some(asked) => asked,
             };
-            let floor = collection.history().floor();
+            let floor = collection.history().floor().max(view.floor());
             if position < floor {
                 return Err(WatchRefusal::ErrorEvent(Status::too_old(position, floor)));
             }
-            let cursor = cursor(position.min(self.revision()), position);
+            let cursor = cursor(position.min(view.revision(self.revision())), position);
             return Ok(WatchStart {
                 cursor,
                 initial: Vec::new(),
                 initial_end: None,
             });
         }
-        let revision = self
-            .not_older_than(asked.unwrap_or(0))
-            .map_err(WatchRefusal::ErrorEvent)?;
+        let revision = match asked {
+            // Consistent: whatever this replica has seen, the newest.
+            None => self.revision(),
+            Some(asked) => self
+                .not_older_than(view, asked)
+                .map_err(WatchRefusal::ErrorEvent)?,
+        };
         let cursor = cursor(revision, 0);
         let selected = |object: &&Arc<StoredObject>| cursor.selection.matches(object);
-        let initial = collection
-            .live(&cursor.scope, "")
-            .filter(selected)
-            .cloned()
-            .collect();
+        let mut initial = collection.at(revision, &cursor.scope, "");
+        initial.retain(|object| selected(&object));
         let marked = options.allow_watch_bookmarks && self.streaming_lists;
         Ok(WatchStart {
             cursor,
@@ -208,6 +224,12 @@ impl Cluster {
 
     /// Moves a cursor on by at most `max` events.
     pub fn pull(&self, cursor: &mut WatchCursor, max: usize) -> Pull {
+        self.pull_seen(ReplicaView::newest(), cursor, max)
+    }
+
+    /// As [`Self::pull`], but only what a replica has seen.
+    pub fn pull_seen(&self, view: ReplicaView, cursor: &mut WatchCursor, max: usize) -> Pull {
+        let seen = view.revision(self.revision());
         let Ok(collection) = self.collection(&cursor.resource) else {
             return Pull::Unregistered;
         };
@@ -216,13 +238,16 @@ impl Cluster {
         }
         let mut events = Vec::new();
         for change in collection.history().after(cursor.position) {
+            if change.revision > seen {
+                break;
+            }
             if events.len() == max {
                 return Pull::Events { events, more: true };
             }
             events.extend(cursor.event(change));
             cursor.position = change.revision;
         }
-        cursor.position = cursor.position.max(self.revision());
+        cursor.position = cursor.position.max(seen);
         let resource = &cursor.resource;
         let served = self
             .registry
