@@ -16,6 +16,8 @@ pub(crate) trait Cache<K> {
     fn remove(&mut self, key: &ObjectKey, last: Option<&Arc<K>>);
     /// The newest copy of the object cannot be read; what is cached stays.
     fn mark_stale(&mut self, key: &ObjectKey);
+    /// A list held the very copy that is cached: it is the newest.
+    fn confirm(&mut self, key: &ObjectKey);
 }
 
 /// How a new UID under an old name is told.
@@ -114,7 +116,10 @@ impl<'a, K: Object, C: Cache<K>> Applier<'a, K, C> {
         };
         if Arc::ptr_eq(&old, &new) || (!self.rewind && is_same_copy(&*old, &*new)) {
             return match cause {
-                Cause::Relist => self.remind(key, cause),
+                Cause::Relist => {
+                    self.cache.confirm(key);
+                    self.remind(key, cause);
+                }
                 Cause::Watch | Cause::Resync => self.counts.without_effect += 1,
             };
         }

@@ -123,8 +123,8 @@ impl<K: Object> Controller<K> {
             counts,
             ..
         } = applier;
-        if batch.replace().is_some() {
-            cache.0.drop_unconfirmed();
+        if let Some(end) = batch.replace() {
+            cache.0.end_list(end);
         }
         if let Some(version) = batch.applied_up_to() {
             cache.0.set_resource_version(version.clone());
@@ -200,5 +200,9 @@ impl<K: Object> Cache<K> for Write<'_, K> {
 
     fn mark_stale(&mut self, key: &ObjectKey) {
         self.0.mark_stale(key);
+    }
+
+    fn confirm(&mut self, key: &ObjectKey) {
+        self.0.confirm(key);
     }
 }

@@ -577,9 +577,11 @@ async fn what_is_put_over_the_cache_by_hand_is_read_at_once_and_told_to_nobody()
     started(&informer).await;
     let now = std::time::Instant::now();
     let mine = support::config_map("0", "uid-1", 900, "mine");
-    let created = support::config_map("new", "uid-9", 901, "mine");
-    informer.store().overlay(mine, now).unwrap();
-    informer.store().overlay(created, now).unwrap();
+    let created = support::config_map("new", "uid-9", 3, "mine");
+    let later = support::config_map("later", "uid-10", 901, "mine");
+    for mine in [mine, created, later] {
+        informer.store().overlay(mine, now).unwrap();
+    }
     assert_eq!(value_of(&informer.store().get("ns/0").unwrap()), "mine");
     assert!(informer.store().contains("ns/new"));
 
@@ -590,7 +592,8 @@ async fn what_is_put_over_the_cache_by_hand_is_read_at_once_and_told_to_nobody()
     tokio::time::sleep(SECONDS * 3 / 2).await;
     assert_eq!(early.lines(), ["+0=first initial", "=0 resync"]);
 
-    // The server's next word on it is told as a change of what handlers know. A list without an object ends it.
+    // The server's next word on it is told as a change of what handlers know. A list without an object ends it,
+    // unless that is newer.
     cluster.put("0", "second");
     until("the change", || late.lines().len() == 2).await;
     assert_eq!(late.lines()[1], "~0=first>second watch");
@@ -600,6 +603,7 @@ async fn what_is_put_over_the_cache_by_hand_is_read_at_once_and_told_to_nobody()
     });
     until("the list", || late.lines().len() == 3).await;
     assert!(!informer.store().contains("ns/new"));
+    assert!(informer.store().contains("ns/later"));
     assert_eq!(early.contents(), cluster.contents());
 }
 

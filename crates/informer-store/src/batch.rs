@@ -10,7 +10,7 @@ use crate::key::{KeyError, KeyLike, KeyText, ObjectKey};
 use crate::object::Object;
 use crate::overlay::{Laid, Overlaid};
 use crate::root::Root;
-use crate::sink::Deletion;
+use crate::sink::{Deletion, ReplaceEnd};
 use crate::store::{Shared, Writer};
 use crate::sync::MutexGuard;
 use crate::version::ResourceVersion;
@@ -110,10 +110,35 @@ impl<'a, K: Object> Batch<'a, K> {
         self.root.clear(&mut self.effects);
     }
 
-    /// Takes away the objects added by hand that no server has told of. To be called after a whole list was written:
-    /// it did not hold them.
-    pub fn drop_unconfirmed(&mut self) -> usize {
-        self.lift_where(|laid| laid.base.is_none())
+    /// Ends a whole list, all of which was written: objects [added by hand](crate::Store::overlay) that the server
+    /// did not list go, unless they are known to be newer than the list. If the server went back in time all of them
+    /// go: they are of a future that never came. Returns how many.
+    ///
+    /// ```
+    /// use std::time::Instant;
+    /// use informer_store::{ReplaceEnd, Store};
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    ///
+    /// # let map = |name: &str, version: &str| {
+    /// #     let mut map = ConfigMap::default();
+    /// #     map.metadata.name = Some(name.into());
+    /// #     map.metadata.resource_version = Some(version.into());
+    /// #     map
+    /// # };
+    /// let store: Store<ConfigMap> = Store::new();
+    /// store.overlay(map("early", "5"), Instant::now())?;
+    /// store.overlay(map("late", "9"), Instant::now())?;
+    /// let mut batch = store.begin_batch();
+    /// // Everything that was listed is added here; "early" and "late" were not.
+    /// assert_eq!(batch.end_list(&ReplaceEnd::new(7.into())), 1);
+    /// batch.commit();
+    /// assert!(store.contains("late"));
+    /// # Ok::<(), informer_store::KeyError>(())
+    /// ```
+    pub fn end_list(&mut self, end: &ReplaceEnd) -> usize {
+        let count = self.root.lift_unlisted(end, &mut self.effects);
+        self.is_changed |= count > 0;
+        count
     }
 
     /// The object of a key as this batch leaves it, without what was [added by hand](crate::Store::overlay).
@@ -154,11 +179,23 @@ impl<'a, K: Object> Batch<'a, K> {
     }
 
     /// Marks an object as out of date, since a newer copy of it could not be decoded. A later write of the object
-    /// clears the mark. Returns false if there is no such object.
+    /// clears the mark, and so does [`confirm`](Self::confirm). Returns false if there is no such object.
     pub fn mark_stale<Q: KeyLike + ?Sized>(&mut self, key: &Q) -> bool {
         let is_here = self.root.mark_stale(key, true);
         self.is_changed |= is_here;
         is_here
+    }
+
+    /// Says that the stored copy of an object is the newest, since a list held that very copy: clears its
+    /// [mark](Self::mark_stale). Returns false if there is no such object.
+    pub fn confirm<Q: KeyLike + ?Sized>(&mut self, key: &Q) -> bool {
+        let Some(slot) = self.root.find(key) else {
+            return false;
+        };
+        if self.root.stale().get(slot) {
+            self.is_changed |= self.root.mark_stale(key, false);
+        }
+        true
     }
 
     /// Publishes all of it in one step. A batch that changed nothing publishes nothing.
@@ -199,26 +236,6 @@ impl<K: Object> Batch<'_, K> {
         (&mut self.root, &mut self.effects)
     }
 
-    /// The listed copy of an object is the stored one: whatever made it out of date is undone.
-    pub(crate) fn confirm(&mut self, key: &ObjectKey) {
-        if self.root.stale().count() == 0 {
-            return;
-        }
-        if self
-            .root
-            .find(key)
-            .is_some_and(|slot| self.root.stale().get(slot))
-        {
-            self.is_changed |= self.root.mark_stale(key, false);
-        }
-    }
-
-    /// Takes away everything of a key.
-    pub(crate) fn discard(&mut self, key: &ObjectKey) {
-        self.is_changed = true;
-        self.root.discard(key, &mut self.effects);
-    }
-
     pub(crate) fn lay_over(&mut self, key: ObjectKey, object: Arc<K>, now: Instant) -> Overlaid {
         let overlaid = self.root.lay_over(key, object, now, &mut self.effects);
         self.is_changed |= overlaid == Overlaid::Visible;
@@ -234,10 +251,10 @@ impl<K: Object> Batch<'_, K> {
         overlaid
     }
 
-    pub(crate) fn lift_where(&mut self, is_it: impl Fn(&Laid<K>) -> bool) -> usize {
-        let count = self
-            .root
-            .lift_where(&mut self.effects, |_, laid| is_it(laid));
+    /// Takes away what was laid over the store before this moment. Returns how much.
+    pub(crate) fn lift_older(&mut self, before: Instant) -> usize {
+        let is_old = |_: &Root<K>, _: &ObjectKey, laid: &Laid<K>| laid.since < before;
+        let count = self.root.lift_where(&mut self.effects, is_old);
         self.is_changed |= count > 0;
         count
     }

@@ -7,7 +7,8 @@ use crate::key::ObjectKey;
 use crate::object::Object;
 use crate::overlay::is_older;
 use crate::root::Root;
-use crate::sink::Known;
+use crate::sink::{Known, ReplaceEnd};
+use crate::version::ResourceVersion;
 
 /// What a list says of a key.
 pub(crate) enum Listed<K> {
@@ -25,7 +26,7 @@ pub(crate) enum Order {
     Forward,
     /// The list holds, whatever is stored.
     AsListed,
-    /// The same, and the server went back in time: what was added by hand is of a future that never came.
+    /// The same, and the server went back in time: an equal version can be of another state.
     Rewind,
 }
 
@@ -52,9 +53,15 @@ impl<K: Object> List<K> {
         self.entries.push(Entry { slot, key, listed });
     }
 
-    pub(crate) fn write_to(self, batch: &mut Batch<'_, K>, order: Order) {
+    /// Writes the list, of this resource version, over what is stored.
+    pub(crate) fn write_to(
+        self,
+        batch: &mut Batch<'_, K>,
+        order: Order,
+        resource_version: ResourceVersion,
+    ) {
         let mut gone = self.missing(batch.root());
-        if !gone.is_empty() && gone.len() == batch.len() {
+        if !gone.is_empty() && gone.len() == batch.len() && batch.root().overlay.is_none() {
             batch.clear();
             gone.clear();
         }
@@ -63,14 +70,17 @@ impl<K: Object> List<K> {
             let slot = slot.or_else(|| batch.root().find(&key));
             match listed {
                 Listed::Object(object) => write(batch, slot, key, object, order),
-                Listed::Kept => batch.confirm(&key),
+                Listed::Kept => drop(batch.confirm(&key)),
                 Listed::SetAside => drop(batch.mark_stale(&key)),
             }
         }
-        gone.iter().for_each(|key| batch.discard(key));
+        gone.iter().for_each(|key| drop(batch.remove(key)));
+        let end = ReplaceEnd::new(resource_version).rewind(order == Order::Rewind);
+        batch.end_list(&end);
+        batch.set_resource_version(end.resource_version);
     }
 
-    /// The stored keys that the list does not hold.
+    /// The stored keys that the list does not hold. What was only added by hand is not judged here.
     fn missing(&self, root: &Root<K>) -> Vec<ObjectKey> {
         let mut is_listed = vec![false; root.len()];
         for slot in self.entries.iter().filter_map(|entry| entry.slot) {
@@ -81,7 +91,9 @@ impl<K: Object> List<K> {
         let slots = is_listed.into_iter().zip(root.slots());
         slots
             .filter(|(is_listed, _)| !is_listed)
-            .map(|(_, slot)| slot.key.clone())
+            .map(|(_, slot)| &slot.key)
+            .filter(|key| root.overlay.is_none() || root.base(*key).is_some())
+            .cloned()
             .collect()
     }
 }
@@ -99,7 +111,8 @@ fn write<K: Object>(
         let is_same = Arc::ptr_eq(stored, &object)
             || (order != Order::Rewind && Known::of(&**stored).is_same_copy(&Known::of(&*object)));
         if is_same {
-            return batch.confirm(&key);
+            batch.confirm(&key);
+            return;
         }
         if order == Order::Forward && is_older(&*object, &**stored) {
             return;

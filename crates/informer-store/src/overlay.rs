@@ -4,16 +4,17 @@
 //! - An overlaid object is what readers and indexes see of its key; what the server said last waits below.
 //! - Whatever the server says that is equal or newer, of a later life, or a deletion, takes the overlay away.
 
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::Instant;
 
 use crate::effects::Effects;
 use crate::key::{KeyError, KeyLike, ObjectKey};
 use crate::object::Object;
 use crate::root::Root;
-use crate::sink::{Deletion, Known};
+use crate::sink::{Deletion, Known, ReplaceEnd};
 use crate::store::Store;
 use crate::version::ResourceVersion;
 
@@ -178,6 +179,17 @@ impl<K: Object> Root<K> {
         self.show_in(slot, key, object, effects)
     }
 
+    /// Shows what is seen of a key now that an overlay came or went: the server said nothing, so its last word is as
+    /// far out of date as before.
+    fn restack(&mut self, key: ObjectKey, object: Arc<K>, effects: &mut Effects<K>) {
+        let slot = self.find(&key);
+        let is_stale = slot.is_some_and(|slot| self.stale().get(slot));
+        self.show_in(slot, key.clone(), object, effects);
+        if is_stale {
+            self.mark_stale(&key, true);
+        }
+    }
+
     fn show_in(
         &mut self,
         slot: Option<u32>,
@@ -204,6 +216,7 @@ impl<K: Object> Root<K> {
             .get(&key)
             .is_none_or(|overlaid| supersedes(&*object, &**overlaid, laid.base.as_deref()));
         if !is_superseded {
+            self.mark_stale(&key, false);
             return self.laid_mut(&key)?.base.replace(object);
         }
         let laid = self.unlay(&key);
@@ -256,22 +269,12 @@ impl<K: Object> Root<K> {
         effects: &mut Effects<K>,
     ) -> Option<Arc<K>> {
         if !ends_overlaid {
+            self.mark_stale(key, false);
             return self.laid_mut(key)?.base.take();
         }
         let laid = self.unlay(key);
         self.take(key, effects);
         laid?.base
-    }
-
-    /// Takes away everything of a key, overlaid or not. Returns what the server had said.
-    pub(crate) fn discard(&mut self, key: &ObjectKey, effects: &mut Effects<K>) -> Option<Arc<K>> {
-        match self.unlay(key) {
-            Some(laid) => {
-                self.take(key, effects);
-                laid.base
-            }
-            None => self.take(key, effects),
-        }
     }
 
     /// Lays an object over what the server said, unless that is as new.
@@ -302,7 +305,7 @@ impl<K: Object> Root<K> {
             },
         );
         overlay.next += 1;
-        self.show(key, object, effects);
+        self.restack(key, object, effects);
         Overlaid::Visible
     }
 
@@ -325,7 +328,7 @@ impl<K: Object> Root<K> {
     pub(crate) fn lift(&mut self, key: ObjectKey, effects: &mut Effects<K>) {
         let Some(laid) = self.unlay(&key) else { return };
         match laid.base {
-            Some(base) => drop(self.show(key, base, effects)),
+            Some(base) => self.restack(key, base, effects),
             None => drop(self.take(&key, effects)),
         }
     }
@@ -334,28 +337,37 @@ impl<K: Object> Root<K> {
     pub(crate) fn lift_where(
         &mut self,
         effects: &mut Effects<K>,
-        is_it: impl Fn(&ObjectKey, &Laid<K>) -> bool,
+        is_it: impl Fn(&Self, &ObjectKey, &Laid<K>) -> bool,
     ) -> usize {
         let Some(overlay) = &self.overlay else {
             return 0;
         };
-        let keys = overlay.keys_where(is_it);
+        let keys = overlay.keys_where(|key, laid| is_it(self, key, laid));
         let count = keys.len();
         keys.into_iter().for_each(|key| self.lift(key, effects));
         count
     }
 
+    /// Which of an overlaid object and this resource version is newer, where that can be told.
+    fn compare_laid(&self, key: &ObjectKey, other: &ResourceVersion) -> Option<Ordering> {
+        self.get(key)?.resource_version()?.compare(other)
+    }
+
     /// Everything up to this resource version is here: overlaid objects that are not newer have been overtaken.
     pub(crate) fn settle(&mut self, resource_version: &ResourceVersion, effects: &mut Effects<K>) {
-        let Some(overlay) = &self.overlay else { return };
-        let overtaken = overlay.keys_where(|key, _| {
-            let own = self.get(key).and_then(|object| object.resource_version());
-            own.and_then(|own| own.compare(resource_version))
-                .is_some_and(|order| order.is_le())
+        self.lift_where(effects, |root, key, _| {
+            root.compare_laid(key, resource_version)
+                .is_some_and(Ordering::is_le)
         });
-        overtaken
-            .into_iter()
-            .for_each(|key| self.lift(key, effects));
+    }
+
+    /// A whole list was written: overlaid objects that it could hold, and does not, have no place. Returns how many
+    /// were taken away.
+    pub(crate) fn lift_unlisted(&mut self, end: &ReplaceEnd, effects: &mut Effects<K>) -> usize {
+        self.lift_where(effects, |root, key, laid| {
+            let is_later = root.compare_laid(key, &end.resource_version) == Some(Ordering::Greater);
+            end.rewind || (laid.base.is_none() && !is_later)
+        })
     }
 }
 
@@ -364,9 +376,12 @@ impl<K: Object> Store<K> {
     /// own writes. Readers and indexes see it at once; what a batch returns as the old object, and so what handlers
     /// are told, is decided without it.
     ///
-    /// It goes away when the server says something equal or newer, deletes the object, or leaves it out of a list; or
-    /// once the store has reached the object's resource version; or by [`expire_overlay`](Self::expire_overlay). The
-    /// store keeps the newest 100 of them, or as many as [`set_overlay_capacity`](Self::set_overlay_capacity) says.
+    /// It goes away when the server says something equal or newer, deletes the object, or leaves it out of a list
+    /// that is not older; and once the store has reached the object's resource version, which the bookmarks of a
+    /// watch bring about within a minute or so. Only where a server's versions cannot be compared can an object stay
+    /// that the server never tells of (one that the watch does not select): then call
+    /// [`expire_overlay`](Self::expire_overlay) from time to time, as nobody else does. The store keeps the newest
+    /// 100 of them, or as many as [`set_overlay_capacity`](Self::set_overlay_capacity) says.
     ///
     /// ```
     /// use std::time::{Duration, Instant};
@@ -404,18 +419,17 @@ impl<K: Object> Store<K> {
         overlaid
     }
 
-    /// Takes away the objects that were overlaid before this moment. Returns how many.
+    /// Takes away the objects that were overlaid before this moment. Returns how many. No informer calls it: whoever
+    /// overlays knows how long to wait for the server.
     pub fn expire_overlay(&self, before: Instant) -> usize {
         let mut batch = self.begin_batch();
-        let count = batch.lift_where(|laid| laid.since < before);
+        let count = batch.lift_older(before);
         batch.commit();
         count
     }
 
     /// Sets how many objects may be overlaid; beyond that the oldest go away.
     pub fn set_overlay_capacity(&self, capacity: usize) {
-        self.shared
-            .overlay_capacity
-            .store(capacity, Ordering::Relaxed);
+        self.shared.overlay_capacity.store(capacity, Relaxed);
     }
 }

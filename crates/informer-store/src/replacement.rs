@@ -63,15 +63,11 @@ impl<K: Object> Replacement<K> {
         if order == Order::Forward && batch.resource_version().is_some_and(is_known) {
             return;
         }
-        if order == Order::Rewind {
-            batch.lift_where(|_| true);
-        }
         let mut list = List::with_capacity(self.entries.len());
         for (key, listed) in self.entries.into_iter().flatten() {
             list.push(batch.root().find(&key), key, listed);
         }
-        list.write_to(&mut batch, order);
-        batch.set_resource_version(resource_version);
+        list.write_to(&mut batch, order, resource_version);
         batch.commit();
     }
 }
@@ -118,26 +114,21 @@ impl<K: Object> DeltaSink<K> for Store<K> {
     }
 
     fn add(&self, key: ObjectKey, object: Arc<K>) {
-        DeltaSink::update(self, key, object);
+        let mut batch = self.begin_batch();
+        // A watch that starts at no version first tells of what is there, in no order.
+        let is_anywhere = batch
+            .resource_version()
+            .is_none_or(ResourceVersion::is_unset);
+        let resource_version = object.resource_version().filter(|_| !is_anywhere);
+        write_if_newer(&mut batch, key, object);
+        advance(&mut batch, resource_version);
+        batch.commit();
     }
 
     fn update(&self, key: ObjectKey, object: Arc<K>) {
         let mut batch = self.begin_batch();
         let resource_version = object.resource_version();
-        let is_outdated = match batch.get(&key) {
-            Some(stored) => {
-                let same = Known::of(&**stored).is_same_copy(&Known::of(&*object));
-                same || is_older(&*object, &**stored)
-            }
-            // What is older than all that is here has been deleted since.
-            None => resource_version
-                .as_ref()
-                .zip(batch.resource_version())
-                .is_some_and(|(own, known)| own.is_older_than(known)),
-        };
-        if !is_outdated {
-            batch.upsert(key, object);
-        }
+        write_if_newer(&mut batch, key, object);
         advance(&mut batch, resource_version);
         batch.commit();
     }
@@ -166,6 +157,24 @@ impl<K: Object> DeltaSink<K> for Store<K> {
 
     fn begin_replace(&self) -> Replacement<K> {
         self.begin_replacement()
+    }
+}
+
+/// Writes what a watch told of, unless that is known or outdated.
+fn write_if_newer<K: Object>(batch: &mut Batch<'_, K>, key: ObjectKey, object: Arc<K>) {
+    let is_outdated = match batch.get(&key) {
+        Some(stored) => {
+            let same = Known::of(&**stored).is_same_copy(&Known::of(&*object));
+            same || is_older(&*object, &**stored)
+        }
+        // What is older than all that is here has been deleted since.
+        None => object
+            .resource_version()
+            .zip(batch.resource_version())
+            .is_some_and(|(own, known)| own.is_older_than(known)),
+    };
+    if !is_outdated {
+        batch.upsert(key, object);
     }
 }
 

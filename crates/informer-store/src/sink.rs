@@ -21,7 +21,9 @@ pub trait DeltaSink<K: Object>: Send + Sync + 'static {
     /// need not be decoded again. `None` if there is none, or if its deletion has arrived.
     fn known(&self, key: &ObjectKey) -> Option<Known>;
 
-    /// The server added an object.
+    /// The server added an object, or told of one that was there when a watch began. If the last list had no
+    /// resource version such a watch tells of all objects, in any order, so that this says nothing of what else has
+    /// arrived.
     fn add(&self, key: ObjectKey, object: Arc<K>);
 
     /// The server changed an object.
@@ -51,7 +53,8 @@ pub trait Replace<K: Object>: Send + 'static {
     fn insert(&mut self, key: ObjectKey, object: Arc<K>);
 
     /// The list holds this object in the very copy (UID and resource version) that the sink
-    /// [knows](DeltaSink::known), which stays.
+    /// [knows](DeltaSink::known), which stays. Not for a list that may turn out to be a
+    /// [rewind](ReplaceEnd::rewind): there an equal mark can be of another state.
     fn keep(&mut self, key: ObjectKey);
 
     /// The list holds this object, but in a form that cannot be decoded. It counts as present; the last good copy,

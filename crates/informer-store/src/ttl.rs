@@ -159,8 +159,7 @@ impl<K: Object> TtlStore<K> {
             fresh.insert(key.clone(), stamp);
             list.push(slot, key, Listed::Object(object));
         }
-        list.write_to(&mut batch, Order::AsListed);
-        batch.set_resource_version(resource_version);
+        list.write_to(&mut batch, Order::AsListed, resource_version);
         *self.stamps.lock() = fresh;
         batch.commit();
         Ok(())

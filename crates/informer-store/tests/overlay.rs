@@ -78,28 +78,55 @@ fn readers_see_what_is_overlaid_and_batches_decide_without_it() {
 
 // INV-STORE-10
 #[test]
-fn a_list_without_the_object_takes_it_away_and_one_with_an_older_copy_does_not() {
+fn a_list_without_the_object_takes_it_away_unless_the_object_is_newer() {
     let now = Instant::now();
     let store = store();
-    for (name, version) in [("listed", 9), ("missing", 9)] {
-        store
-            .overlay(Thing::new(name).version(version).words(["mine"]), now)
-            .expect("named");
+    store
+        .add(Thing::new("was there").uid("1").version(1))
+        .expect("named");
+    let mine = [
+        ("listed", "9"),
+        ("early", "4"),
+        ("late", "9"),
+        ("opaque", "x"),
+        ("was there", "3"),
+    ];
+    for (name, version) in mine {
+        let mine = Thing::new(name).uid("1").version(version).words(["mine"]);
+        store.overlay(mine, now).expect("named");
     }
+    let theirs = Thing::new("listed").uid("1").version(4).words(["theirs"]);
     let mut list = store.begin_replace();
-    list.insert(
-        ObjectKey::cluster_scoped("listed"),
-        Arc::new(Thing::new("listed").version(4).words(["theirs"])),
-    );
+    list.insert(ObjectKey::cluster_scoped("listed"), Arc::new(theirs));
     list.finish(ReplaceEnd::new(ResourceVersion::from(5)));
-    assert!(!store.contains("missing"));
-    assert_eq!(word(&store.get("listed").expect("there")), "mine");
-    // Once the store has come as far as our write, what the server said holds.
+    let mut mine = store.index_keys("words", "mine").expect("there");
+    mine.sort();
+    assert_eq!(mine, ["late", "listed"].map(ObjectKey::cluster_scoped));
+    assert_eq!(store.len(), 2);
+    // Once the store has come as far as our writes, what the server said holds.
     store.bookmark(ResourceVersion::from(8));
     assert_eq!(word(&store.get("listed").expect("there")), "mine");
     store.bookmark(ResourceVersion::from(9));
     assert_eq!(word(&store.get("listed").expect("there")), "theirs");
     assert_eq!(store.by_index("words", "theirs").expect("there").len(), 1);
+    assert_eq!(store.len(), 1);
+}
+
+// INV-STORE-10: of a later life than the one that the list lacks.
+#[test]
+fn a_newer_life_outlives_a_list_that_lacks_the_older_one() {
+    let store = store();
+    store
+        .add(Thing::new("a").uid("1").version(3))
+        .expect("named");
+    let mine = Thing::new("a").uid("2").version(9).words(["mine"]);
+    store.overlay(mine, Instant::now()).expect("named");
+    let none: [Thing; 0] = [];
+    store
+        .replace(none, ResourceVersion::from(5))
+        .expect("named");
+    assert_eq!(word(&store.get("a").expect("there")), "mine");
+    assert!(store.snapshot().base("a").is_none());
 }
 
 // ST14, for a feeder that only says that the object is gone.
@@ -123,23 +150,62 @@ fn an_overlaid_object_of_a_later_life_outlives_the_earlier_one() {
     }
 }
 
+// INV-STORE-10
 #[test]
-fn a_feeder_with_a_queue_can_say_that_a_list_has_ended() {
-    let now = Instant::now();
+fn a_feeder_with_a_queue_says_what_a_list_ended_with() {
+    let end = |version: u64| ReplaceEnd::new(version.into());
+    for (end, stays) in [
+        (end(5), vec!["later", "listed"]),
+        (end(9), vec!["listed"]),
+        (ReplaceEnd::new("".into()), vec!["listed"]),
+        (end(5).rewind(true), vec![]),
+    ] {
+        let store = store();
+        for (name, version) in [("listed", 9), ("later", 9), ("opaque", 0)] {
+            let mine = Thing::new(name).version(version).words(["mine"]);
+            store.overlay(mine, Instant::now()).expect("named");
+        }
+        let mut batch = store.begin_batch();
+        batch
+            .add(Thing::new("listed").version(4).words(["theirs"]))
+            .expect("named");
+        assert_eq!(batch.end_list(&end), 3 - stays.len());
+        batch.commit();
+        let mut mine = store.index_keys("words", "mine").expect("there");
+        mine.sort();
+        let stays: Vec<_> = stays.into_iter().map(ObjectKey::cluster_scoped).collect();
+        assert_eq!(mine, stays, "after {end:?}");
+        assert!(store.contains("listed"));
+    }
+}
+
+// INV-STORE-9, INV-STORE-10
+#[test]
+fn whether_the_servers_word_is_out_of_date_does_not_depend_on_what_lies_over_it() {
     let store = store();
-    store
-        .overlay(Thing::new("missing").version(9).words(["mine"]), now)
-        .expect("named");
-    store
-        .overlay(Thing::new("listed").version(9).words(["mine"]), now)
-        .expect("named");
-    let mut batch = store.begin_batch();
-    batch
-        .add(Thing::new("listed").version(4).words(["theirs"]))
-        .expect("named");
-    assert_eq!(batch.drop_unconfirmed(), 1);
-    batch.commit();
-    assert!(!store.contains("missing") && store.contains("listed"));
+    let key = ObjectKey::cluster_scoped("a");
+    let theirs = |version: u64| Thing::new("a").uid("1").version(version).words(["theirs"]);
+    let mine = |version: u64| Thing::new("a").uid("1").version(version).words(["mine"]);
+    let is_stale = || store.snapshot().is_stale("a");
+    let now = Instant::now();
+    let later = now + Duration::from_secs(1);
+    store.add(theirs(1)).expect("named");
+    store.set_aside(key.clone(), Some(2.into()));
+    store.overlay(mine(5), now).expect("named");
+    assert!(is_stale());
+    assert_eq!(store.expire_overlay(later), 1);
+    assert!(is_stale() && word(&store.get("a").expect("there")) == "theirs");
+    // A good copy below ends it.
+    store.overlay(mine(6), now).expect("named");
+    DeltaSink::update(&store, key.clone(), Arc::new(theirs(4)));
+    assert!(!is_stale() && store.snapshot().is_overlaid("a"));
+    // So does the end of the life below.
+    store.set_aside(key, Some(5.into()));
+    let next = Thing::new("a").uid("2").version(9).words(["mine"]);
+    store.overlay(next, now).expect("named");
+    assert!(is_stale());
+    store.delete("a");
+    assert!(!is_stale() && store.contains("a"));
 }
 
 #[test]

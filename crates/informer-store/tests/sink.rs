@@ -28,9 +28,12 @@ fn holds(store: &Store<Thing>) -> Option<(String, String)> {
     Some((thing.meta.uid.clone()?, thing.meta.version.clone()?))
 }
 
+/// A store that was fed a list with this copy of `a`.
 fn fed(uid: &str, at: u64) -> Store<Thing> {
     let store = Store::new();
-    DeltaSink::add(&store, key("a"), a(uid, at));
+    let mut list = store.begin_replace();
+    list.insert(key("a"), a(uid, at));
+    list.finish(ReplaceEnd::new(version(at)));
     store
 }
 
@@ -126,6 +129,56 @@ fn a_list_marks_and_clears_what_is_out_of_date() {
     list.keep(key("a"));
     list.finish(ReplaceEnd::new(version(8)));
     assert!(!store.snapshot().is_stale("a"));
+}
+
+// INV-STORE-9: the same for a feeder with a queue.
+#[test]
+fn a_batch_marks_and_clears_what_is_out_of_date() {
+    let store = fed("1", 5);
+    let mut batch = store.begin_batch();
+    assert!(batch.mark_stale("a") && !batch.mark_stale("b"));
+    batch.commit();
+    assert!(store.snapshot().is_stale("a"));
+    let revision = store.revision();
+    let mut batch = store.begin_batch();
+    assert!(batch.confirm("a") && !batch.confirm("b"));
+    batch.commit();
+    assert!(!store.snapshot().is_stale("a"));
+    assert_eq!(store.revision(), revision + 1);
+    let mut batch = store.begin_batch();
+    assert!(batch.confirm("a"), "it is here");
+    batch.commit();
+    assert_eq!(store.revision(), revision + 1, "nothing was changed");
+}
+
+// INV-STORE-8: a watch that starts at no version first tells of everything, in the order of keys or in none.
+#[test]
+fn what_a_watch_from_no_version_tells_of_is_kept_in_any_order() {
+    for unset in ["", "0"] {
+        let store = Store::new();
+        store
+            .begin_replace()
+            .finish(ReplaceEnd::new(ResourceVersion::new(unset)));
+        for (name, at) in [("a", 50), ("b", 30), ("c", 40), ("b", 20)] {
+            DeltaSink::add(&store, key(name), Arc::new(Thing::new(name).version(at)));
+            let known = store.resource_version();
+            assert_eq!(known, Some(unset.into()), "more may be on its way");
+        }
+        assert_eq!(store.len(), 3);
+        let b = store.get("b").expect("there");
+        assert_eq!(
+            b.meta.version.as_deref(),
+            Some("30"),
+            "older copies are late"
+        );
+        // A change is told of in its turn, after all that.
+        DeltaSink::update(&store, key("a"), a("1", 60));
+        assert_eq!(store.resource_version(), Some(version(60)));
+        DeltaSink::add(&store, key("d"), Arc::new(Thing::new("d").version(55)));
+        assert!(!store.contains("d"), "what is older is gone again");
+        DeltaSink::add(&store, key("d"), Arc::new(Thing::new("d").version(61)));
+        assert_eq!(store.resource_version(), Some(version(61)));
+    }
 }
 
 #[test]

@@ -176,8 +176,7 @@ impl<K: Object> Store<K> {
             let (slot, key) = batch.root().resolve(&KeyText::try_of(&*object)?);
             list.push(slot, key, Listed::Object(object));
         }
-        list.write_to(&mut batch, Order::AsListed);
-        batch.set_resource_version(resource_version);
+        list.write_to(&mut batch, Order::AsListed, resource_version);
         batch.commit();
         Ok(())
     }
