@@ -11,6 +11,22 @@ use crate::known::KnownObjects;
 /// What compression can need: a deletion, an addition, and the newest state.
 pub(crate) const LEAST_DELTAS: usize = 3;
 
+/// In which order a queue hands out what it holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum Order {
+    /// Key by key, in the order of each key's first delta, all its deltas together. Long chains are compressed, so
+    /// that memory is bounded by the number of objects. A list, with all that was queued before it, is one batch.
+    #[default]
+    ByKey,
+    /// In the order of arrival over all keys, each change by itself and none left out. A list is a batch of its own
+    /// and keeps its place between the changes before and after it. A batch holds a key at most once: the next change
+    /// of the same key begins the next batch. Nothing is compressed; memory is not bounded.
+    #[doc(alias = "RealFIFO")]
+    #[doc(alias = "InOrderInformers")]
+    InOrder,
+}
+
 /// Where the queue reads the time from, for the age of what it holds.
 pub(crate) type Clock = dyn Fn() -> Instant + Send + Sync;
 
@@ -40,6 +56,7 @@ pub struct Config<K> {
     pub(crate) known: Option<Arc<dyn KnownObjects<K>>>,
     pub(crate) emit_replaced: bool,
     pub(crate) max_deltas: Option<usize>,
+    pub(crate) order: Order,
     pub(crate) clock: Arc<Clock>,
 }
 
@@ -52,6 +69,7 @@ impl<K: Object> Config<K> {
             known: None,
             emit_replaced: true,
             max_deltas: Some(8),
+            order: Order::ByKey,
             clock: Arc::new(Instant::now),
         }
     }
@@ -75,10 +93,17 @@ impl<K: Object> Config<K> {
     }
 
     /// How many deltas a key may hold before they are compressed to what a consumer must see; at least 3. `None`
-    /// keeps every delta, which is unbounded while no consumer runs.
+    /// keeps every delta, which is unbounded while no consumer runs. Of no effect [in order](Order::InOrder).
     #[must_use]
     pub fn max_deltas(mut self, max: Option<usize>) -> Self {
         self.max_deltas = max.map(|max| max.max(LEAST_DELTAS));
+        self
+    }
+
+    /// In which order the queue hands out what it holds; by key if nothing is said.
+    #[must_use]
+    pub const fn order(mut self, order: Order) -> Self {
+        self.order = order;
         self
     }
 
@@ -102,6 +127,7 @@ impl<K> Clone for Config<K> {
             known: self.known.clone(),
             emit_replaced: self.emit_replaced,
             max_deltas: self.max_deltas,
+            order: self.order,
             clock: Arc::clone(&self.clock),
         }
     }
@@ -113,6 +139,7 @@ impl<K> fmt::Debug for Config<K> {
             .field("known_objects", &self.known.is_some())
             .field("emit_replaced", &self.emit_replaced)
             .field("max_deltas", &self.max_deltas)
+            .field("order", &self.order)
             .finish_non_exhaustive()
     }
 }

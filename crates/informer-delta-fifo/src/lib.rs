@@ -82,6 +82,10 @@
 //! In the batch of a list, what was queued before comes first, then deletions of what the list lacks, then the
 //! objects of the list in its order.
 //!
+//! That is [`Order::ByKey`], the default. With [`Order::InOrder`] every change comes out where it arrived, as from
+//! client-go's `RealFIFO`, and each list is a batch of its own. Choose it to follow the history of a collection; choose
+//! the default to keep a copy of it, with memory bounded by the number of objects whatever the consumer does.
+//!
 //! # Which crate?
 //!
 //! `informer-store` is the store. `informer-reflector` feeds this queue. `informer-shared` puts the three together and
@@ -99,7 +103,7 @@ mod state;
 mod stats;
 
 pub use batch::{Batch, Deltas, KeyDeltas};
-pub use config::Config;
+pub use config::{Config, Order};
 pub use delta::{Deleted, Delta};
 pub use error::Closed;
 pub use fifo::DeltaFifo;

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use common::{NaiveStore, Thing, key, thing};
-use informer_delta_fifo::{Batch, Config, Delta, DeltaFifo};
+use informer_delta_fifo::{Batch, Config, Delta, DeltaFifo, Order};
 use informer_store::{
     Deletion, DeltaSink, Object, ObjectKey, Replace, ReplaceEnd, ResourceVersion,
 };
@@ -143,11 +143,12 @@ struct World {
 }
 
 impl World {
-    fn new(max_deltas: Option<usize>) -> Self {
+    fn new(max_deltas: Option<usize>, order: Order) -> Self {
         let store = NaiveStore::holding(&[]);
         let config = Config::new()
             .known_objects(Arc::clone(&store))
-            .max_deltas(max_deltas);
+            .max_deltas(max_deltas)
+            .order(order);
         Self {
             // Version 0 is none.
             server: Server {
@@ -351,7 +352,7 @@ impl World {
 
 proptest! {
     #![proptest_config(ProptestConfig {
-        cases: 400,
+        cases: 600,
         failure_persistence: None,
         ..ProptestConfig::default()
     })]
@@ -361,8 +362,9 @@ proptest! {
     fn the_store_ends_as_the_server_and_never_claims_too_much(
         steps in prop::collection::vec(step(), 1..120),
         max_deltas in prop::sample::select(vec![None, Some(3), Some(8)]),
+        order in prop::sample::select(vec![Order::ByKey, Order::InOrder]),
     ) {
-        let mut world = World::new(max_deltas);
+        let mut world = World::new(max_deltas, order);
         for step in &steps {
             world.run(step);
         }

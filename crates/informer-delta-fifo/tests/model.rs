@@ -7,7 +7,7 @@ mod naive;
 use std::sync::Arc;
 
 use common::{NaiveStore, Thing, key, short};
-use informer_delta_fifo::{Batch, Config, DeltaFifo, FifoReplace};
+use informer_delta_fifo::{Batch, Config, DeltaFifo, FifoReplace, Order};
 use informer_store::{Deletion, DeltaSink, Known, Object, Replace, ReplaceEnd};
 use naive::{Model, OpenList, Said};
 use proptest::prelude::*;
@@ -106,17 +106,21 @@ struct Twins {
 }
 
 impl Twins {
-    fn new() -> Self {
+    fn new(order: Order) -> Self {
         let store = NaiveStore::holding(&[]);
         let config = Config::new()
             .known_objects(Arc::clone(&store))
-            .max_deltas(None);
+            .max_deltas(None)
+            .order(order);
         Self {
             fifo: DeltaFifo::with_config(&config),
             store,
             batch: None,
             list: None,
-            model: Model::default(),
+            model: match order {
+                Order::InOrder => Model::in_order(),
+                _ => Model::default(),
+            },
             value: 0,
         }
     }
@@ -322,20 +326,30 @@ proptest! {
     // D1–D9, INV-FIFO-1 to 12
     #[test]
     fn the_queue_does_what_the_model_does(calls in prop::collection::vec(call(), 1..60)) {
-        let mut twins = Twins::new();
-        for call in &calls {
-            twins.run(call);
-            twins.check();
-        }
-        // In the end everything comes out.
-        twins.ack();
-        twins.pop(2);
-        while twins.batch.is_some() {
-            twins.ack();
-            twins.check();
-            twins.pop(2);
-        }
-        prop_assert_eq!(twins.fifo.depth(), 0);
-        prop_assert_eq!(twins.fifo.stats().queued_deltas, 0);
+        compare(Order::ByKey, &calls);
     }
+
+    // R1–R9, INV-FIFO-1 to 3, 5 to 12, 16
+    #[test]
+    fn the_queue_in_order_does_what_its_model_does(calls in prop::collection::vec(call(), 1..60)) {
+        compare(Order::InOrder, &calls);
+    }
+}
+
+fn compare(order: Order, calls: &[Call]) {
+    let mut twins = Twins::new(order);
+    for call in calls {
+        twins.run(call);
+        twins.check();
+    }
+    // In the end everything comes out.
+    twins.ack();
+    twins.pop(2);
+    while twins.batch.is_some() {
+        twins.ack();
+        twins.check();
+        twins.pop(2);
+    }
+    assert_eq!(twins.fifo.depth(), 0);
+    assert_eq!(twins.fifo.stats().queued_deltas, 0);
 }

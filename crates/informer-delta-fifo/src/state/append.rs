@@ -26,17 +26,7 @@ impl<K: Object> State<K> {
 
     /// Appends a delta to its key, which keeps its place if it has one (client-go's D2).
     pub(super) fn append(&mut self, key: ObjectKey, delta: Delta<K>, now: Instant) {
-        let Some(id) = self.queue.find(&key).or_else(|| self.promote(&key)) else {
-            let entry = self.new_entry(key, single(delta), now);
-            if mutant!("fifo-jump-the-line") {
-                self.queue.push_front(entry, Place::Single);
-            } else {
-                self.queue.push_back(entry, Place::Single);
-            }
-            return;
-        };
-        self.queue.edit(id, |entry| entry.chain.push(delta));
-        self.compress_if_long(id);
+        self.append_chain(key, single(delta), None, now);
     }
 
     pub(super) fn append_deleted(
@@ -46,10 +36,36 @@ impl<K: Object> State<K> {
         at: Option<ResourceVersion>,
         now: Instant,
     ) {
-        self.append(key.clone(), Delta::Deleted(deleted), now);
-        if let Some(id) = self.queue.find(&key) {
-            self.queue
-                .edit(id, |entry| entry.deleted_at = at.map(Box::new));
+        self.append_chain(key, single(Delta::Deleted(deleted)), at, now);
+    }
+
+    /// Appends deltas that belong together; `deleted_at` tells of a deletion at their end.
+    pub(super) fn append_chain(
+        &mut self,
+        key: ObjectKey,
+        chain: Chain<K>,
+        deleted_at: Option<ResourceVersion>,
+        now: Instant,
+    ) {
+        let deleted_at = deleted_at.map(Box::new);
+        let queued = self.queue.find(&key).or_else(|| self.promote(&key));
+        if let Some(id) = queued {
+            self.queue.edit(id, |entry| {
+                entry.chain.extend(chain);
+                entry.deleted_at = deleted_at;
+            });
+            return self.compress_if_long(id);
+        }
+        let mut entry = self.new_entry(key, chain, now);
+        entry.deleted_at = deleted_at;
+        match &mut self.line {
+            Some(line) => line.push_back(entry),
+            None if mutant!("fifo-jump-the-line") => {
+                self.queue.push_front(entry, Place::Single);
+            }
+            None => {
+                self.queue.push_back(entry, Place::Single);
+            }
         }
     }
 
@@ -66,6 +82,14 @@ impl<K: Object> State<K> {
 
     /// Of two deletions in a row the older stays, unless it is a tombstone (client-go's D3).
     pub(super) fn improve_tombstone(&mut self, key: &ObjectKey, object: Arc<K>) {
+        if let Some(line) = &mut self.line {
+            if let Some(deleted) = line.newest_deletion(key)
+                && deleted.is_final_state_unknown()
+            {
+                *deleted = Deleted::LastState(object);
+            }
+            return;
+        }
         let Some(id) = self.queue.find(key) else {
             return;
         };

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use informer_store::{Deletion, Object, ObjectKey, ResourceVersion, mutant};
 
-use crate::delta::{Deleted, Delta};
+use crate::delta::{Chain, Deleted, Delta};
 use crate::state::rules::{DeleteVerdict, Newest, Verdict, judge_deletion, judge_event};
 use crate::state::{State, Sync};
 
@@ -41,8 +41,8 @@ impl<K: Object> State<K> {
             Verdict::NewLife(old) => {
                 self.touch(&key, version.as_ref());
                 let deleted = Delta::Deleted(Deleted::FinalStateUnknown(old));
-                self.append(key.clone(), deleted, now);
-                self.append(key, Delta::Added(object), now);
+                let chain = Chain::from_iter([deleted, Delta::Added(object)]);
+                self.append_chain(key, chain, None, now);
             }
         }
         self.arrival.arrive(version);

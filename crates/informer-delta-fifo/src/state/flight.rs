@@ -35,6 +35,8 @@ pub(crate) struct Flight<K> {
 pub(crate) struct FlightReplace<K> {
     pub(crate) list: ListTable<K>,
     pub(crate) end: ReplaceEnd,
+    /// Up to where everything had arrived before it, if it stands in a line.
+    pub(crate) before: Option<ResourceVersion>,
     /// It holds the list whose acknowledgement makes the queue synced.
     pub(crate) completes_sync: bool,
 }
@@ -68,6 +70,24 @@ impl<K> Flight<K> {
                 .replace
                 .as_ref()
                 .map_or(0, |replace| replace.list.live())
+    }
+
+    /// How many deltas there are.
+    pub(crate) fn deltas(&self) -> usize {
+        let listed = self
+            .replace
+            .as_ref()
+            .map_or(0, |replace| replace.list.live());
+        self.entries
+            .iter()
+            .map(|entry| entry.chain.len())
+            .sum::<usize>()
+            + listed
+    }
+
+    pub(crate) fn entry_mut(&mut self, key: &ObjectKey) -> Option<&mut Entry<K>> {
+        let at = self.position(key)?;
+        self.entries.get_mut(at)
     }
 
     fn position(&self, key: &ObjectKey) -> Option<usize> {

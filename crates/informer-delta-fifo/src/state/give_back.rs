@@ -18,6 +18,9 @@ impl<K: Object> State<K> {
     /// Puts a recalled batch back.
     pub(crate) fn give_back(&mut self, flight: Flight<K>) {
         self.counts.returned_batches += 1;
+        if let Some(line) = &mut self.line {
+            return line.push_front(flight);
+        }
         let Flight {
             mut entries,
             lead,
@@ -36,6 +39,7 @@ impl<K: Object> State<K> {
                     list,
                     end,
                     completes_sync,
+                    before: _,
                 } = *replace;
                 self.replace = Some(Replacement {
                     list,

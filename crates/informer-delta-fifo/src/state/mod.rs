@@ -11,7 +11,7 @@ use std::time::Instant;
 
 use informer_store::{Known, Object, ObjectKey, ReplaceEnd, mutant};
 
-use crate::config::{Config, LEAST_DELTAS};
+use crate::config::{Config, LEAST_DELTAS, Order};
 use crate::known::KnownObjects;
 use crate::stats::Stats;
 
@@ -21,6 +21,7 @@ mod compress;
 mod events;
 mod flight;
 mod give_back;
+mod line;
 mod list;
 mod queue;
 mod replace;
@@ -31,6 +32,7 @@ use arrival::Arrival;
 pub(crate) use arrival::Opened;
 pub(crate) use events::Change;
 pub(crate) use flight::{Flight, Told};
+use line::Line;
 pub(crate) use list::{ListTable, Listed};
 use queue::{Entry, KeyQueue};
 use rules::Newest;
@@ -62,6 +64,8 @@ pub(crate) struct State<K> {
     max_deltas: Option<usize>,
     queue: KeyQueue<K>,
     replace: Option<Replacement<K>>,
+    /// Everything that waits, where the order is kept over all keys. Then there is nothing in `queue` and `replace`.
+    line: Option<Line<K>>,
     flight: Option<Arc<Flight<K>>>,
     arrival: Arrival,
     sync: Sync,
@@ -79,6 +83,10 @@ impl<K: Object> State<K> {
             max_deltas: config.max_deltas,
             queue: KeyQueue::new(),
             replace: None,
+            line: match config.order {
+                Order::ByKey => None,
+                Order::InOrder => Some(Line::new()),
+            },
             flight: None,
             arrival: Arrival::default(),
             sync: Sync::Unpopulated,
@@ -123,16 +131,18 @@ impl<K: Object> State<K> {
     }
 
     fn has_work(&self) -> bool {
-        !self.queue.is_empty() || self.replace.is_some() || self.arrival.has_news()
+        let in_line = self.line.as_ref().is_some_and(|line| !line.is_empty());
+        !self.queue.is_empty() || self.replace.is_some() || in_line || self.arrival.has_news()
     }
 
     /// How many keys wait.
     pub(crate) fn depth(&self) -> usize {
-        self.queue.len()
-            + self
-                .replace
-                .as_ref()
-                .map_or(0, |replace| replace.list.live())
+        let listed = self
+            .replace
+            .as_ref()
+            .map_or(0, |replace| replace.list.live());
+        let in_line = self.line.as_ref().map_or(0, Line::len);
+        self.queue.len() + listed + in_line
     }
 
     pub(crate) fn stats(&self) -> Stats {
@@ -140,9 +150,10 @@ impl<K: Object> State<K> {
             .replace
             .as_ref()
             .map_or(0, |replace| replace.list.live());
+        let in_line = self.line.as_ref().map_or(0, Line::deltas);
         Stats {
-            queued_keys: self.queue.len() + listed,
-            queued_deltas: self.queue.deltas() + listed,
+            queued_keys: self.depth(),
+            queued_deltas: self.queue.deltas() + listed + in_line,
             in_flight_keys: self.flight.as_ref().map_or(0, |flight| flight.keys()),
             ..self.counts
         }
@@ -153,7 +164,8 @@ impl<K: Object> State<K> {
         let flight = self.flight.as_ref().and_then(|flight| flight.since);
         let replace = self.replace.as_ref().map(|replace| replace.since);
         let head = self.queue.head().map(|entry| entry.since);
-        [flight, replace, head].into_iter().flatten().min()
+        let line = self.line.as_ref().and_then(Line::since);
+        [flight, replace, head, line].into_iter().flatten().min()
     }
 
     /// What was replaced or refused, to be dropped outside the lock.
@@ -169,7 +181,8 @@ impl<K: Object> State<K> {
     }
 
     fn is_queued(&self, key: &ObjectKey) -> bool {
-        self.queue.find(key).is_some() || self.find_listed(key).is_some()
+        let in_line = self.line.as_ref().is_some_and(|line| line.contains(key));
+        in_line || self.queue.find(key).is_some() || self.find_listed(key).is_some()
     }
 
     fn is_in_flight(&self, key: &ObjectKey) -> bool {
@@ -191,6 +204,9 @@ impl<K: Object> State<K> {
     }
 
     fn newest_told(&self, key: &ObjectKey) -> Newest<K> {
+        if let Some(newest) = self.line.as_ref().and_then(|line| line.newest(key)) {
+            return newest;
+        }
         let entry = self.queue.find(key).and_then(|id| self.queue.entry(id));
         if let Some(newest) = entry.and_then(Entry::newest) {
             return newest;

@@ -1,13 +1,16 @@
 //! Taking in a whole list: what it holds, and what it no longer holds.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Instant;
 
 use informer_store::{Object, ObjectKey, ReplaceEnd, mutant};
 
-use crate::delta::{Chain, Deleted, Delta};
+use crate::delta::{Chain, Deleted, Delta, single};
 use crate::state::append::listed_delta;
 use crate::state::arrival::Opened;
+use crate::state::flight::{Flight, FlightReplace};
+use crate::state::line::Line;
 use crate::state::list::{ListTable, Listed};
 use crate::state::rules::{ListOrder, Newest, Verdict, judge_listed, outlives_list};
 use crate::state::{Replacement, State, Sync};
@@ -61,12 +64,16 @@ impl<K: Object> State<K> {
             is_stale: !end.rewind
                 && complete.is_some_and(|complete| end.resource_version.is_older_than(complete)),
         };
-        self.delete_unlisted(&list, &ended);
-        match self.replace.take() {
-            None => self.adopt(list, &ended),
-            Some(earlier) => self.merge(earlier, list, &ended),
+        if self.line.is_some() {
+            self.queue_in_line(list, &ended);
+        } else {
+            self.delete_unlisted(&list, &ended);
+            match self.replace.take() {
+                None => self.adopt(list, &ended),
+                Some(earlier) => self.merge(earlier, list, &ended),
+            }
+            self.queue.join_replace();
         }
-        self.queue.join_replace();
         self.arrival.listed(&end.resource_version, end.rewind);
         self.arrival.close_list();
         if self.sync == Sync::Unpopulated {
@@ -84,6 +91,52 @@ impl<K: Object> State<K> {
         };
         if let Some(replace) = &mut self.replace {
             replace.completes_sync = !is_empty;
+        }
+        let last = self.line.as_mut().and_then(Line::last_list);
+        if let Some(replace) = last.and_then(|list| list.replace.as_mut()) {
+            replace.completes_sync = !is_empty;
+        }
+    }
+
+    /// The list takes its place in the line as one unit: deletions first, then its objects.
+    fn queue_in_line(&mut self, mut list: ListTable<K>, ended: &Ended<'_>) {
+        let mut entries = Vec::new();
+        for key in self.unlisted_outside_entries(&list) {
+            if let Some(object) = self.find_lost(&key, ended) {
+                let deleted = Delta::Deleted(Deleted::FinalStateUnknown(object));
+                let mut entry = self.new_entry(key, single(deleted), ended.now);
+                entry.deleted_at = Some(Box::new(ended.end.resource_version.clone()));
+                entries.push(entry);
+            }
+        }
+        let lead = entries.len();
+        for at in 0..list.positions() {
+            if matches!(list.item(at).what, Listed::Removed) {
+                continue;
+            }
+            let what = list.set(at, Listed::Told);
+            let key = list.item(at).key.clone();
+            match self.judge_item(&key, what, ended) {
+                Outcome::Nothing => {}
+                Outcome::Tell(what) => drop(list.set(at, what)),
+                Outcome::NewLife(old, what) => {
+                    let ended_life = Delta::Deleted(Deleted::FinalStateUnknown(old));
+                    let chain =
+                        std::iter::once(ended_life).chain(listed_delta(what, self.emit_replaced));
+                    entries.push(self.new_entry(key, chain.collect(), ended.now));
+                }
+            }
+        }
+        let mut unit = Flight::new(entries, lead);
+        unit.since = Some(ended.now);
+        unit.replace = Some(Box::new(FlightReplace {
+            list,
+            end: ended.end.clone(),
+            before: self.arrival.complete().cloned(),
+            completes_sync: false,
+        }));
+        if let Some(line) = &mut self.line {
+            line.push_list_back(unit);
         }
     }
 
@@ -111,6 +164,12 @@ impl<K: Object> State<K> {
                 keys.push(key.clone());
             }
         };
+        if let Some(line) = &self.line {
+            let mut seen = HashSet::new();
+            line.keys()
+                .filter(|key| seen.insert(*key))
+                .for_each(&mut visit);
+        }
         if let Some(earlier) = &self.replace {
             earlier.list.live_items().for_each(|item| visit(&item.key));
         }
@@ -132,15 +191,20 @@ impl<K: Object> State<K> {
     }
 
     fn delete_lost(&mut self, key: ObjectKey, ended: &Ended<'_>) {
-        let Newest::Present(object) = self.newest(&key) else {
-            return;
-        };
-        let meanwhile = self.arrival.touched_since(&key, ended.opened).is_some();
-        if outlives_list(&*object, ended.end, meanwhile) || mutant!("fifo-lose-tombstone") {
-            return;
+        if let Some(object) = self.find_lost(&key, ended) {
+            let at = Some(ended.end.resource_version.clone());
+            self.append_deleted(key, Deleted::FinalStateUnknown(object), at, ended.now);
         }
-        let at = Some(ended.end.resource_version.clone());
-        self.append_deleted(key, Deleted::FinalStateUnknown(object), at, ended.now);
+    }
+
+    /// The last known state of an object that is gone, since the list lacks it.
+    fn find_lost(&self, key: &ObjectKey, ended: &Ended<'_>) -> Option<Arc<K>> {
+        let Newest::Present(object) = self.newest(key) else {
+            return None;
+        };
+        let meanwhile = self.arrival.touched_since(key, ended.opened).is_some();
+        let stays = outlives_list(&*object, ended.end, meanwhile) || mutant!("fifo-lose-tombstone");
+        (!stays).then_some(object)
     }
 
     /// The list becomes the replace at the head of the queue, item for item in its own memory.
@@ -207,9 +271,7 @@ impl<K: Object> State<K> {
                     listed_delta(what, self.emit_replaced)?,
                 ];
                 if queued.is_some() {
-                    deltas
-                        .into_iter()
-                        .for_each(|delta| self.append(key.clone(), delta, ended.now));
+                    self.append_chain(key.clone(), Chain::from_iter(deltas), None, ended.now);
                 } else {
                     let entry = self.new_entry(key.clone(), Chain::from_iter(deltas), ended.now);
                     self.queue.insert_listed(entry);

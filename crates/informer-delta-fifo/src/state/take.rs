@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use informer_store::{Object, mutant};
+use informer_store::{Object, ResourceVersion, mutant};
 
 use crate::state::flight::{Flight, FlightReplace};
 use crate::state::list::Listed;
@@ -17,19 +17,28 @@ impl<K: Object> State<K> {
             return None;
         }
         let is_initial = self.sync != Sync::Synced;
-        let mut flight = match self.replace.take() {
-            Some(replace) => self.pop_replace(replace),
-            None => self.pop_entries(max.max(1)),
+        let max = max.max(1);
+        let mut flight = match (&mut self.line, self.replace.take()) {
+            (Some(line), _) => line.pop(max).unwrap_or_else(|| Flight::new(Vec::new(), 0)),
+            (None, Some(replace)) => self.pop_replace(replace),
+            (None, None) => self.pop_entries(max),
         };
         flight.is_initial = is_initial;
         flight.emit_replaced = self.emit_replaced;
-        flight.applied_up_to = match self.queue.head() {
-            Some(head) if !mutant!("fifo-claim-what-is-queued") => head.before.clone(),
-            _ => self.arrival.complete().cloned(),
-        };
+        flight.applied_up_to = self.applied_after();
         let flight = Arc::new(flight);
         self.flight = Some(Arc::clone(&flight));
         Some(flight)
+    }
+
+    /// Up to where everything is applied once what is taken out now is applied.
+    fn applied_after(&self) -> Option<ResourceVersion> {
+        let head = self.queue.head().map(|head| head.before.as_ref());
+        let before = head.or_else(|| self.line.as_ref()?.before());
+        match before {
+            Some(before) if !mutant!("fifo-claim-what-is-queued") => before.cloned(),
+            _ => self.arrival.complete().cloned(),
+        }
     }
 
     fn pop_entries(&mut self, max: usize) -> Flight<K> {
@@ -82,6 +91,7 @@ impl<K: Object> State<K> {
         flight.replace = Some(Box::new(FlightReplace {
             list,
             end,
+            before: None,
             completes_sync,
         }));
         flight

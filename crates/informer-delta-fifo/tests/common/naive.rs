@@ -61,6 +61,15 @@ impl Flight {
     }
 }
 
+/// A change or a list in the strict order.
+#[derive(Debug, Clone)]
+struct Unit {
+    lead: Vec<Entry>,
+    list: Vec<Entry>,
+    replace: Option<Ended>,
+    before: Version,
+}
+
 /// What a list says of a name.
 #[derive(Debug, Clone)]
 pub(crate) enum Said {
@@ -110,6 +119,9 @@ pub(crate) struct Model {
     list: Vec<Entry>,
     rest: Vec<Entry>,
     replace: Option<Ended>,
+    /// With this, everything that waits is in `line`.
+    in_order: bool,
+    line: Vec<Unit>,
     pub(crate) flight: Option<Flight>,
     pub(crate) store: BTreeMap<String, Arc<Thing>>,
     populated: bool,
@@ -150,17 +162,36 @@ impl Entry {
 }
 
 impl Model {
+    pub(crate) fn in_order() -> Self {
+        Self {
+            in_order: true,
+            ..Self::default()
+        }
+    }
+
     fn queued(&mut self) -> impl Iterator<Item = &mut Entry> {
+        let in_line = self
+            .line
+            .iter_mut()
+            .flat_map(|unit| unit.lead.iter_mut().chain(&mut unit.list));
         let all = self
             .lead
             .iter_mut()
             .chain(&mut self.list)
-            .chain(&mut self.rest);
+            .chain(&mut self.rest)
+            .chain(in_line);
         all.filter(|entry| !entry.chain.is_empty())
     }
 
     fn entry(&mut self, name: &str) -> Option<&mut Entry> {
         self.queued().find(|entry| entry.name == name)
+    }
+
+    /// The entry that says what is newest of the object.
+    fn telling(&mut self, name: &str) -> Option<&mut Entry> {
+        let all: Vec<_> = self.queued().collect();
+        let mut of_name = all.into_iter().rev().filter(|entry| entry.name == name);
+        of_name.find(|entry| entry.newest().is_some())
     }
 
     fn flying(&self) -> Vec<&Entry> {
@@ -185,7 +216,7 @@ impl Model {
     }
 
     fn newest_told(&mut self, name: &str) -> Newest {
-        if let Some(newest) = self.entry(name).and_then(|entry| entry.newest()) {
+        if let Some(newest) = self.telling(name).and_then(|entry| entry.newest()) {
             return newest;
         }
         let flying = self.flying().into_iter().find(|entry| entry.name == name);
@@ -218,20 +249,31 @@ impl Model {
         }
     }
 
-    fn append(&mut self, name: &str, delta: Delta<Thing>, deleted_at: Version) {
-        let queued = self.stamp(delta);
-        if let Some(entry) = self.entry(name) {
-            entry.chain.push(queued);
-            if deleted_at.is_some() {
-                entry.deleted_at = deleted_at;
-            }
+    fn append(&mut self, name: &str, deltas: Vec<Delta<Thing>>, deleted_at: Version) {
+        let mut chain: Vec<_> = deltas.into_iter().map(|delta| self.stamp(delta)).collect();
+        if !self.in_order
+            && let Some(entry) = self.entry(name)
+        {
+            entry.chain.append(&mut chain);
+            entry.deleted_at = deleted_at;
             return;
         }
-        self.rest.push(Entry {
+        let before = chain[0].before;
+        let entry = Entry {
             name: name.into(),
-            chain: vec![queued],
+            chain,
             deleted_at,
-        });
+        };
+        if self.in_order {
+            self.line.push(Unit {
+                lead: vec![entry],
+                list: vec![],
+                replace: None,
+                before,
+            });
+        } else {
+            self.rest.push(entry);
+        }
     }
 
     fn arrive(&mut self, version: Version) {
@@ -286,12 +328,12 @@ impl Model {
                 } else {
                     Delta::Updated(object)
                 };
-                self.append(&name, delta, None);
+                self.append(&name, vec![delta], None);
             }
             Verdict::NewLife(old) => {
                 self.touch(&name, object.version);
-                self.append(&name, Delta::Deleted(Deleted::FinalStateUnknown(old)), None);
-                self.append(&name, Delta::Added(Arc::clone(object)), None);
+                let ended = Delta::Deleted(Deleted::FinalStateUnknown(old));
+                self.append(&name, vec![ended, Delta::Added(Arc::clone(object))], None);
             }
         }
         self.arrive(object.version);
@@ -304,7 +346,7 @@ impl Model {
         match self.newest(&name) {
             Newest::Absent => {}
             Newest::Gone(_) => {
-                if let Some(last) = self.entry(&name).and_then(|entry| entry.chain.last_mut())
+                if let Some(last) = self.telling(&name).and_then(|entry| entry.chain.last_mut())
                     && let Delta::Deleted(Deleted::FinalStateUnknown(_)) = last.delta
                     && with_state
                 {
@@ -324,10 +366,7 @@ impl Model {
                         Deleted::FinalStateUnknown(known)
                     };
                     self.touch(&name, object.version);
-                    self.append(&name, Delta::Deleted(deleted), None);
-                    if let Some(entry) = self.entry(&name) {
-                        entry.deleted_at = object.version;
-                    }
+                    self.append(&name, vec![Delta::Deleted(deleted)], object.version);
                 }
             }
         }
@@ -336,7 +375,7 @@ impl Model {
 
     pub(crate) fn set_aside(&mut self, name: &str, version: Version) {
         if matches!(self.newest(name), Newest::Present(_)) {
-            self.append(name, Delta::SetAside(version.map(Into::into)), None);
+            self.append(name, vec![Delta::SetAside(version.map(Into::into))], None);
         }
         self.arrive(version);
     }
@@ -348,7 +387,7 @@ impl Model {
     pub(crate) fn resync(&mut self) {
         for (name, object) in self.store.clone() {
             if self.entry(&name).is_none() && !self.is_flying(&name) {
-                self.append(&name, Delta::Sync(object), None);
+                self.append(&name, vec![Delta::Sync(object)], None);
             }
         }
     }
@@ -383,29 +422,12 @@ impl Model {
         let behind = self
             .complete
             .filter(|&complete| complete > version && !rewind);
-        self.delete_unlisted(&open, version, rewind, &meanwhile);
-        let earlier = self.replace.take();
-        if earlier.is_none() {
-            self.list = open
-                .said
-                .iter()
-                .map(|(name, _)| Entry {
-                    name: name.clone(),
-                    chain: vec![],
-                    deleted_at: None,
-                })
-                .collect();
+        let lost = self.lost(&open, version, rewind, &meanwhile);
+        if self.in_order {
+            self.finish_in_order(open, version, rewind, &late, behind, lost);
+        } else {
+            self.finish_by_key(open, version, rewind, &late, behind, lost);
         }
-        for (name, said) in &open.said {
-            self.take_item(name, said, rewind, late.get(name).copied(), behind);
-        }
-        let mut rest = std::mem::take(&mut self.rest);
-        self.lead.append(&mut rest);
-        self.replace = Some(Ended {
-            version,
-            rewind: rewind || earlier.as_ref().is_some_and(|earlier| earlier.rewind),
-            completes_sync: earlier.is_some_and(|earlier| earlier.completes_sync),
-        });
         if rewind {
             self.complete = None;
             self.after_lists = None;
@@ -417,19 +439,91 @@ impl Model {
         if !self.populated {
             self.populated = true;
             self.synced = self.depth() == 0 && self.flight.is_none();
-            if let Some(replace) = &mut self.replace {
+            let last = self.line.last_mut().and_then(|unit| unit.replace.as_mut());
+            if let Some(replace) = last.or(self.replace.as_mut()) {
                 replace.completes_sync = !self.synced;
             }
         }
     }
 
-    fn delete_unlisted(
+    fn finish_by_key(
+        &mut self,
+        open: OpenList,
+        version: u64,
+        rewind: bool,
+        late: &BTreeMap<String, Version>,
+        behind: Version,
+        lost: Vec<(String, Delta<Thing>)>,
+    ) {
+        for (name, deleted) in lost {
+            self.append(&name, vec![deleted], Some(version));
+        }
+        let earlier = self.replace.take();
+        if earlier.is_none() {
+            let place = |(name, _): &(String, Said)| Entry {
+                name: name.clone(),
+                chain: vec![],
+                deleted_at: None,
+            };
+            self.list = open.said.iter().map(place).collect();
+        }
+        for (name, said) in &open.said {
+            let deltas = self.judge_item(name, said, rewind, late.get(name).copied(), behind);
+            self.take_item(name, deltas);
+        }
+        let mut rest = std::mem::take(&mut self.rest);
+        self.lead.append(&mut rest);
+        self.replace = Some(Ended {
+            version,
+            rewind: rewind || earlier.as_ref().is_some_and(|earlier| earlier.rewind),
+            completes_sync: earlier.is_some_and(|earlier| earlier.completes_sync),
+        });
+    }
+
+    fn finish_in_order(
+        &mut self,
+        open: OpenList,
+        version: u64,
+        rewind: bool,
+        late: &BTreeMap<String, Version>,
+        behind: Version,
+        lost: Vec<(String, Delta<Thing>)>,
+    ) {
+        let entry = |model: &mut Self, name: String, deltas: Vec<_>, deleted_at| Entry {
+            name,
+            chain: deltas.into_iter().map(|delta| model.stamp(delta)).collect(),
+            deleted_at,
+        };
+        let lost: Vec<_> = lost
+            .into_iter()
+            .map(|(name, deleted)| entry(self, name, vec![deleted], Some(version)))
+            .collect();
+        let mut list = Vec::new();
+        for (name, said) in &open.said {
+            let deltas = self.judge_item(name, said, rewind, late.get(name).copied(), behind);
+            list.push(entry(self, name.clone(), deltas, None));
+        }
+        self.line.push(Unit {
+            lead: lost,
+            list,
+            replace: Some(Ended {
+                version,
+                rewind,
+                completes_sync: false,
+            }),
+            before: self.complete,
+        });
+    }
+
+    /// What is gone, since the list lacks it.
+    fn lost(
         &mut self,
         open: &OpenList,
         version: u64,
         rewind: bool,
         meanwhile: &[String],
-    ) {
+    ) -> Vec<(String, Delta<Thing>)> {
+        let mut lost = Vec::new();
         let mut names: Vec<String> = self.queued().map(|entry| entry.name.clone()).collect();
         names.extend(self.flying().iter().map(|entry| entry.name.clone()));
         names.extend(self.store.keys().cloned());
@@ -449,21 +543,21 @@ impl Model {
                 None => is_late,
             };
             if !outlives {
-                let deleted = Delta::Deleted(Deleted::FinalStateUnknown(object));
-                self.append(&name, deleted, Some(version));
+                lost.push((name, Delta::Deleted(Deleted::FinalStateUnknown(object))));
             }
         }
+        lost
     }
 
     /// `late`: the key changed to this version while the list was under way. `behind`: the list is older than this.
-    fn take_item(
+    fn judge_item(
         &mut self,
         name: &str,
         said: &Said,
         rewind: bool,
         late: Option<Version>,
         behind: Version,
-    ) {
+    ) -> Vec<Delta<Thing>> {
         let is_late = late.is_some();
         let newest = match self.newest(name) {
             Newest::Absent if late.is_some() => Newest::Gone(late.flatten()),
@@ -472,7 +566,7 @@ impl Model {
             }
             newest => newest,
         };
-        let deltas = match (said, newest) {
+        match (said, newest) {
             (Said::Keep, Newest::Present(known)) => self.unchanged(name, known),
             (Said::SetAside, Newest::Present(_)) => vec![Delta::SetAside(None)],
             (Said::Keep | Said::SetAside, _) => vec![],
@@ -487,7 +581,10 @@ impl Model {
                     }
                 }
             }
-        };
+        }
+    }
+
+    fn take_item(&mut self, name: &str, deltas: Vec<Delta<Thing>>) {
         if deltas.is_empty() {
             return;
         }
@@ -506,9 +603,7 @@ impl Model {
             }
             return;
         }
-        for delta in deltas {
-            self.append(name, delta, None);
-        }
+        self.append(name, deltas, None);
     }
 
     fn unchanged(&mut self, name: &str, known: Arc<Thing>) -> Vec<Delta<Thing>> {
@@ -545,15 +640,29 @@ impl Model {
 
     pub(crate) fn pop(&mut self, max: usize) -> Option<&Flight> {
         let has_news = self.complete.is_some() && self.complete != self.applied;
-        let has_work = !self.rest.is_empty() || self.replace.is_some() || has_news;
+        let has_work = self.queued().next().is_some()
+            || self.replace.is_some()
+            || !self.line.is_empty()
+            || has_news;
         if self.flight.is_some() || !has_work {
             return None;
         }
+        let mut flight = if self.in_order {
+            self.pop_in_order(max.max(1))
+        } else {
+            self.pop_by_key(max.max(1))
+        };
+        flight.is_initial = !self.synced;
+        self.flight = Some(flight);
+        self.flight.as_ref()
+    }
+
+    fn pop_by_key(&mut self, max: usize) -> Flight {
         let replace = self.replace.take();
         let lead = if replace.is_some() {
             std::mem::take(&mut self.lead)
         } else {
-            self.rest.drain(..max.max(1).min(self.rest.len())).collect()
+            self.rest.drain(..max.min(self.rest.len())).collect()
         };
         let left = self.rest.iter().flat_map(|entry| &entry.chain);
         let applied_up_to = match left.min_by_key(|queued| queued.arrival) {
@@ -561,15 +670,40 @@ impl Model {
             None => self.complete,
         };
         let list = std::mem::take(&mut self.list);
-        let is_initial = !self.synced;
-        self.flight = Some(Flight {
+        Flight {
             lead,
             list,
             replace,
-            is_initial,
+            is_initial: false,
             applied_up_to,
-        });
-        self.flight.as_ref()
+        }
+    }
+
+    fn pop_in_order(&mut self, max: usize) -> Flight {
+        let mut flight = Flight {
+            lead: vec![],
+            list: vec![],
+            replace: None,
+            is_initial: false,
+            applied_up_to: None,
+        };
+        while flight.lead.len() < max && flight.replace.is_none() && !self.line.is_empty() {
+            let next = &self.line[0];
+            let is_again = |entry: &Entry| flight.lead.iter().any(|f| f.name == entry.name);
+            let is_apart = next.replace.is_some() || next.lead.iter().any(is_again);
+            if is_apart && !flight.lead.is_empty() {
+                break;
+            }
+            let unit = self.line.remove(0);
+            flight.lead.extend(unit.lead);
+            flight.list = unit.list;
+            flight.replace = unit.replace;
+        }
+        flight.applied_up_to = match self.line.first() {
+            Some(next) => next.before,
+            None => self.complete,
+        };
+        flight
     }
 
     /// Applies what is out to the store, in its own way: the end of each chain.
@@ -603,6 +737,9 @@ impl Model {
         let Some(mut flight) = self.flight.take() else {
             return;
         };
+        if self.in_order {
+            return self.give_back_in_order(flight);
+        }
         for entry in flight.lead.iter_mut().chain(&mut flight.list) {
             if !entry.chain.is_empty() {
                 self.merge_newer(entry);
@@ -626,6 +763,31 @@ impl Model {
                     .for_each(drop);
             }
         }
+    }
+
+    fn give_back_in_order(&mut self, flight: Flight) {
+        if flight.replace.is_none() {
+            let unit = |entry: Entry| Unit {
+                before: entry.chain[0].before,
+                lead: vec![entry],
+                list: vec![],
+                replace: None,
+            };
+            self.line
+                .splice(..0, flight.lead.into_iter().map(unit))
+                .for_each(drop);
+            return;
+        }
+        let entries = flight.lead.iter().chain(&flight.list);
+        let first = entries.flat_map(|entry| &entry.chain).next();
+        let before = first.map_or(self.complete, |queued| queued.before);
+        let unit = Unit {
+            lead: flight.lead,
+            list: flight.list,
+            replace: flight.replace,
+            before,
+        };
+        self.line.insert(0, unit);
     }
 
     /// Takes the newer deltas of a key out of the queue and puts them behind the older ones.
