@@ -2,30 +2,56 @@
 
 use std::fmt;
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
 use futures_core::Stream;
 
 use crate::error::Error;
+use crate::gzip::Gunzip;
 
 type Chunks = dyn Stream<Item = reqwest::Result<Bytes>> + Send;
 
-/// The body of an answer, chunk by chunk as it arrives. Dropping it ends the request.
-pub struct Body(Pin<Box<Chunks>>);
+/// The body of an answer, chunk by chunk as it arrives, unpacked where it came compressed. Dropping it ends the request.
+pub struct Body {
+    chunks: Pin<Box<Chunks>>,
+    gunzip: Option<Gunzip>,
+}
 
 impl Body {
-    pub(crate) fn new(answer: reqwest::Response) -> Self {
-        Self(Box::pin(answer.bytes_stream()))
+    pub(crate) fn new(
+        chunks: impl Stream<Item = reqwest::Result<Bytes>> + Send + 'static,
+        gunzip: Option<Gunzip>,
+    ) -> Self {
+        Self {
+            chunks: Box::pin(chunks),
+            gunzip,
+        }
     }
 }
 
 impl Stream for Body {
     type Item = Result<Bytes, Error>;
 
-    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        let chunk = self.0.as_mut().poll_next(context);
-        chunk.map(|chunk| chunk.map(|chunk| chunk.map_err(Error::from_reqwest)))
+    fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let body = self.get_mut();
+        loop {
+            if let Some(gunzip) = &mut body.gunzip
+                && let Some(piece) = gunzip.next().transpose()
+            {
+                return Poll::Ready(Some(piece.map_err(Error::broken_body)));
+            }
+            let chunk = ready!(body.chunks.as_mut().poll_next(context));
+            let chunk = chunk.map(|chunk| chunk.map_err(Error::from_reqwest));
+            match (&mut body.gunzip, chunk) {
+                (Some(gunzip), Some(Ok(packed))) => gunzip.push(packed),
+                (Some(gunzip), None) => {
+                    let end = gunzip.finish().err();
+                    return Poll::Ready(end.map(|error| Err(Error::broken_body(error))));
+                }
+                (_, chunk) => return Poll::Ready(chunk),
+            }
+        }
     }
 }
 

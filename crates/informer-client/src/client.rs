@@ -46,6 +46,8 @@ pub(crate) struct Inner {
     pub(crate) headers: HeaderMap,
     pub(crate) warnings: Warnings,
     pub(crate) request_timeout: Duration,
+    /// Whether answers may come compressed.
+    pub(crate) gzip: bool,
     namespace: String,
 }
 
@@ -224,6 +226,10 @@ impl ClientBuilder {
         if let Some(host) = &dial.host_header {
             headers.insert(header::HOST, host.clone());
         }
+        let gzip = self.gzip && !cluster.disable_compression;
+        if gzip {
+            headers.insert(header::ACCEPT_ENCODING, HeaderValue::from_static("gzip"));
+        }
         let http = self.http(tls, &dial, https && trusted, loopback)?;
         Ok(Client {
             inner: Arc::new(Inner {
@@ -234,6 +240,7 @@ impl ClientBuilder {
                 headers,
                 warnings: Warnings::default(),
                 request_timeout: self.request_timeout,
+                gzip,
                 namespace: namespace.clone(),
             }),
         })
@@ -253,7 +260,6 @@ impl ClientBuilder {
             .tls_backend_preconfigured(tls)
             .https_only(https_only)
             .http1_only()
-            .gzip(self.gzip && !self.config.cluster.disable_compression)
             // A redirect could carry credentials to another server.
             .redirect(reqwest::redirect::Policy::none())
             .referer(false)

@@ -177,6 +177,14 @@ impl Error {
         matches!(self, Self::Transport { refused: true, .. })
     }
 
+    /// A body that cannot be unpacked: it broke off, or is not what its head says.
+    pub(crate) fn broken_body(error: io::Error) -> Self {
+        Self::Transport {
+            refused: false,
+            source: error.into(),
+        }
+    }
+
     /// Sorts what the HTTP library reports. The URL is left out: it is long, and says nothing new.
     pub(crate) fn from_reqwest(error: reqwest::Error) -> Self {
         if error.is_builder() {

@@ -47,6 +47,7 @@ mod credentials;
 mod dial;
 mod discovery;
 mod error;
+mod gzip;
 mod patch;
 mod path;
 mod request;

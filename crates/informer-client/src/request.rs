@@ -171,5 +171,11 @@ async fn once(
         .await
         .map_err(Error::from_reqwest)?;
     client.inner.warnings.log(answer.headers());
-    Ok(Response::new(answer))
+    let response = Response::new(answer);
+    // What was not asked for is not unpacked: the answer is a proxy's, or not meant for us.
+    Ok(if client.inner.gzip {
+        response.unpacked()
+    } else {
+        response
+    })
 }

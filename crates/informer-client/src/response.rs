@@ -9,6 +9,7 @@ use informer_wire::Status;
 
 use crate::body::Body;
 use crate::error::Error;
+use crate::gzip::Gunzip;
 
 /// How long the body of an error may take.
 const ERROR_BODY_TIMEOUT: Duration = Duration::from_secs(10);
@@ -19,11 +20,27 @@ const MAX_RETRY_AFTER: Duration = Duration::from_secs(300);
 /// The answer to a request. Its body comes chunk by chunk. Dropping it ends the request.
 pub struct Response {
     answer: reqwest::Response,
+    gunzip: Option<Gunzip>,
 }
 
 impl Response {
     pub(crate) const fn new(answer: reqwest::Response) -> Self {
-        Self { answer }
+        Self {
+            answer,
+            gunzip: None,
+        }
+    }
+
+    /// Unpacks the body if the server compressed it. The head then tells of what comes out.
+    pub(crate) fn unpacked(mut self) -> Self {
+        let headers = self.answer.headers_mut();
+        let coding = headers.get(header::CONTENT_ENCODING);
+        if coding.is_some_and(|coding| coding.as_bytes().eq_ignore_ascii_case(b"gzip")) {
+            headers.remove(header::CONTENT_ENCODING);
+            headers.remove(header::CONTENT_LENGTH);
+            self.gunzip = Some(Gunzip::new());
+        }
+        self
     }
 
     /// The status code.
@@ -59,13 +76,28 @@ impl Response {
     /// # Errors
     /// When the connection breaks, or the body ends before its end.
     pub async fn chunk(&mut self) -> Result<Option<Bytes>, Error> {
-        self.answer.chunk().await.map_err(Error::from_reqwest)
+        loop {
+            if let Some(gunzip) = &mut self.gunzip
+                && let Some(piece) = gunzip.next().map_err(Error::broken_body)?
+            {
+                return Ok(Some(piece));
+            }
+            let chunk = self.answer.chunk().await.map_err(Error::from_reqwest)?;
+            match (&mut self.gunzip, chunk) {
+                (Some(gunzip), Some(packed)) => gunzip.push(packed),
+                (Some(gunzip), None) => {
+                    gunzip.finish().map_err(Error::broken_body)?;
+                    return Ok(None);
+                }
+                (None, chunk) => return Ok(chunk),
+            }
+        }
     }
 
     /// The body as a stream of its pieces.
     #[must_use]
     pub fn into_body(self) -> Body {
-        Body::new(self.answer)
+        Body::new(self.answer.bytes_stream(), self.gunzip)
     }
 
     /// The whole body, if it is no larger than `limit` bytes.
