@@ -248,7 +248,9 @@ impl<K: FromWire> Api<K> {
 
     /// Sends a request and reads the object that answers it.
     async fn object(&self, request: RequestBuilder) -> Result<Result<K, DecodeError>, Error> {
-        let (format, body) = self.body(request.accept(K::accept(ReadVerb::Get))).await?;
+        let (format, body) = self
+            .body(request.accept(&K::form().accept(ReadVerb::Get, &[WireFormat::Json])))
+            .await?;
         // What is written back must be whole.
         let options = DecodeOptions::default()
             .keep_managed_fields(true)

@@ -39,8 +39,8 @@ mod view;
 pub use builtin::BuiltinResource;
 pub use compact::{Compact, Dynamic};
 pub use decode::{
-    DecodeOptions, FromWire, KnownFn, ListDecoder, ReadVerb, WatchDecoder, WireFormat, WireObject,
-    decode_object,
+    DecodeOptions, FromWire, KnownFn, ListDecoder, ObjectForm, ReadVerb, WatchDecoder, WireFormat,
+    WireObject, decode_object,
 };
 pub use error::DecodeError;
 pub use event::{Decoded, ListMeta, SetAside, WatchEvent};

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use informer_store::Object;
 
-use crate::decode::{FromWire, ReadVerb, WireObject};
+use crate::decode::{FromWire, ObjectForm, WireObject};
 use crate::error::DecodeError;
 use crate::meta::ObjectMeta;
 use crate::types::TypeMeta;
@@ -52,15 +52,8 @@ impl Metadata {
 }
 
 impl FromWire for Metadata {
-    fn accept(verb: ReadVerb) -> &'static str {
-        match verb {
-            ReadVerb::List => {
-                "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json"
-            }
-            ReadVerb::Get | ReadVerb::Watch => {
-                "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json"
-            }
-        }
+    fn form() -> ObjectForm {
+        ObjectForm::Metadata
     }
 
     fn from_wire(mut object: WireObject<'_>) -> Result<Self, DecodeError> {

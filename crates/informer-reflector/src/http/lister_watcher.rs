@@ -130,7 +130,7 @@ impl<K: FromWire> HttpListerWatcher<K> {
             .request(Method::GET, &path)
             .query(watch)
             .query(options.query_pairs())
-            .accept(K::accept(verb))
+            .accept(&K::form().accept(verb, &[WireFormat::Json]))
             .timeout(limit);
         let answer = request
             .send()

@@ -9,6 +9,14 @@ pub enum WireFormat {
 }
 
 impl WireFormat {
+    /// The media type that asks for this format.
+    #[must_use]
+    pub const fn media_type(self) -> &'static str {
+        match self {
+            Self::Json => "application/json",
+        }
+    }
+
     /// The format of an answer with this `Content-Type`; `None` if it is none that can be read.
     ///
     /// ```

@@ -2,7 +2,7 @@
 
 use serde::de::DeserializeOwned;
 
-use super::format::ReadVerb;
+use super::accept::ObjectForm;
 use super::object::WireObject;
 use crate::error::DecodeError;
 
@@ -29,11 +29,10 @@ use crate::error::DecodeError;
 /// # Ok::<(), informer_wire::DecodeError>(())
 /// ```
 pub trait FromWire: Sized + Send + Sync + 'static {
-    /// The value of the `Accept` header of requests whose answers are read as this type.
+    /// Which form of objects this type is read from.
     #[must_use]
-    fn accept(verb: ReadVerb) -> &'static str {
-        let _ = verb;
-        "application/json"
+    fn form() -> ObjectForm {
+        ObjectForm::Whole
     }
 
     /// Reads one object.

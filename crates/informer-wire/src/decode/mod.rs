@@ -1,5 +1,6 @@
 //! From bytes to objects: what a type must offer, and the decoders of lists, watches and single answers.
 
+mod accept;
 mod format;
 mod from_wire;
 mod list;
@@ -8,6 +9,7 @@ mod options;
 mod single;
 mod watch;
 
+pub use accept::ObjectForm;
 pub use format::{ReadVerb, WireFormat};
 pub use from_wire::FromWire;
 pub use list::ListDecoder;

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use informer_store::{Known, Object, ObjectKey};
 use informer_wire::{
     Compact, DecodeError, DecodeOptions, Decoded, Dynamic, FromWire, Interner, Limits, ListDecoder,
-    ListMeta, Metadata, ObjectMeta, ReadVerb, Resource, Scope, Status, StreamEnd, View,
+    ListMeta, Metadata, ObjectForm, ObjectMeta, ReadVerb, Resource, Scope, Status, StreamEnd, View,
     WatchDecoder, WatchEvent, WireFormat, decode_object,
 };
 use serde::Deserialize;

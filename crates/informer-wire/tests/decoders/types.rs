@@ -51,11 +51,18 @@ fn metadata_says_the_kind_that_was_asked_for() -> Result<(), DecodeError> {
 
 #[test]
 fn metadata_is_asked_for_in_the_form_of_the_request() {
-    assert!(Metadata::accept(ReadVerb::List).contains("as=PartialObjectMetadataList;"));
-    assert!(Metadata::accept(ReadVerb::Watch).contains("as=PartialObjectMetadata;"));
-    assert!(Metadata::accept(ReadVerb::Get).contains("as=PartialObjectMetadata;"));
-    assert_eq!(Value::accept(ReadVerb::List), "application/json");
-    assert_eq!(Dynamic::accept(ReadVerb::Watch), "application/json");
+    let json = [WireFormat::Json];
+    let accept = |verb| Metadata::form().accept(verb, &json);
+    assert!(accept(ReadVerb::List).contains("as=PartialObjectMetadataList;"));
+    assert!(accept(ReadVerb::Watch).contains("as=PartialObjectMetadata;"));
+    assert!(accept(ReadVerb::Get).contains("as=PartialObjectMetadata;"));
+    // Whole objects are better than none.
+    assert!(accept(ReadVerb::List).ends_with(",application/json"));
+    assert_eq!(
+        Value::form().accept(ReadVerb::List, &json),
+        "application/json"
+    );
+    assert_eq!(Dynamic::form(), ObjectForm::Whole);
 }
 
 #[cfg(feature = "k8s-openapi")]
