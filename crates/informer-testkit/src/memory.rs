@@ -90,7 +90,8 @@ impl<K: FromWire> MemoryListerWatcher<K> {
             .map_err(ListWatchError::other)?;
         let watch = matches!(verb, ReadVerb::Watch).then(|| ("watch", "true".to_owned()));
         let query = watch.into_iter().chain(options.query_pairs());
-        let record = RequestRecord::of_parts("GET", &path, query, K::accept(verb));
+        let accept = K::form().accept(verb, &[WireFormat::Json]);
+        let record = RequestRecord::of_parts("GET", &path, query, &accept);
         let answer = exchange(Arc::clone(&self.shared), record, None).await;
         let answer = answer.map_err(|gone| match gone.refused {
             true => ListWatchError::refused(gone),
