@@ -7,6 +7,7 @@ mod e2e;
 mod interleavings;
 mod mutants;
 mod tidy;
+mod wire_table;
 mod workspace;
 
 use std::process::ExitCode;
@@ -36,6 +37,7 @@ const TASKS: &[Task] = &[
         run: e2e::run,
     },
     Task {
+<<<<<<< HEAD
         name: "interleavings",
         about: interleavings::ABOUT,
         run: interleavings::run,
@@ -49,6 +51,11 @@ const TASKS: &[Task] = &[
         name: "mutants",
         about: mutants::ABOUT,
         run: mutants::run,
+=======
+        name: "wire-table",
+        about: wire_table::ABOUT,
+        run: wire_table::run,
+>>>>>>> 8d6f5d9 (wire: read protobuf by a table of Kubernetes' fields)
     },
 ];
 
@@ -78,9 +85,16 @@ fn main() -> ExitCode {
 fn print_help() {
     println!("Usage: cargo xtask TASK [ARGUMENTS]\n");
     for task in TASKS {
+<<<<<<< HEAD
         let names = std::iter::once(task.name).chain(std::iter::repeat(""));
         for (name, line) in names.zip(task.about.lines()) {
             println!("  {name:<14} {line}");
+=======
+        let mut lines = task.about.lines();
+        println!("  {:<11} {}", task.name, lines.next().unwrap_or_default());
+        for line in lines {
+            println!("              {line}");
+>>>>>>> 8d6f5d9 (wire: read protobuf by a table of Kubernetes' fields)
         }
     }
 }

@@ -1,5 +1,6 @@
 //! `Compact`: an object as its metadata and the bytes it came in.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -8,10 +9,15 @@ use informer_store::Object;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-use crate::decode::{DecodeOptions, FromWire, WireFormat, WireObject, decode_object, write_member};
+use crate::decode::{
+    Context, DecodeOptions, FromWire, Outline, Types, WireFormat, WireObject, decode_object,
+    write_member,
+};
 use crate::error::DecodeError;
 use crate::json::{Cursor, describe};
+use crate::limits::Limits;
 use crate::meta::ObjectMeta;
+use crate::protobuf::{self, ObjectBytes};
 use crate::resource::{Resource, StaticResource};
 use crate::types::TypeMeta;
 
@@ -36,7 +42,7 @@ use crate::types::TypeMeta;
 pub struct Compact<K> {
     metadata: ObjectMeta,
     types: Arc<TypeMeta>,
-    /// An object of all members but `apiVersion`, `kind` and `metadata`.
+    /// All members or fields but `apiVersion`, `kind` and `metadata`, in the format of `types`.
     body: Box<[u8]>,
     kind: PhantomData<fn() -> K>,
 }
@@ -77,23 +83,25 @@ impl<K> Compact<K> {
 
     /// The format of [`raw`](Self::raw).
     #[must_use]
-    pub const fn format(&self) -> WireFormat {
-        WireFormat::Json
+    pub fn format(&self) -> WireFormat {
+        self.types.format
     }
 
-    /// The object's bytes as they came, without `apiVersion`, `kind` and `metadata`. Of JSON they are JSON.
+    /// The object's bytes as they came, without `apiVersion`, `kind` and `metadata`. Of JSON they are JSON, of
+    /// protobuf the fields of the object's message.
     #[must_use]
     pub const fn raw(&self) -> &[u8] {
         &self.body
     }
 
     /// Writes the whole object as JSON, with its type and metadata.
-    #[must_use]
-    pub fn to_json(&self) -> Vec<u8> {
+    ///
+    /// # Errors
+    /// When the bytes are not those of an object of this kind: only here are they looked at. Of JSON they always are.
+    pub fn to_json(&self) -> Result<Vec<u8>, DecodeError> {
         let mut out = Vec::with_capacity(self.body.len() + 512);
         out.push(b'{');
-        let types = [("apiVersion", self.api_version()), ("kind", self.kind())];
-        for (key, value) in types.into_iter().filter(|(_, value)| !value.is_empty()) {
+        for (key, value) in self.said() {
             write_member(&mut out, key, value);
             out.push(b',');
         }
@@ -102,12 +110,37 @@ impl<K> Compact<K> {
         if serde_json::to_writer(&mut out, &self.metadata).is_err() {
             out.extend_from_slice(b"null");
         }
-        let members = self.body.strip_prefix(b"{").unwrap_or_default();
+        let rest = match self.format() {
+            WireFormat::Json => Cow::Borrowed(&*self.body),
+            WireFormat::Protobuf => Cow::Owned(self.rest()?.to_string().into_bytes()),
+        };
+        let members = rest.strip_prefix(b"{").unwrap_or_default();
         if members != b"}" {
             out.push(b',');
         }
         out.extend_from_slice(members);
-        out
+        Ok(out)
+    }
+
+    /// What is known of the object's type.
+    fn said(&self) -> impl Iterator<Item = (&'static str, &str)> {
+        [("apiVersion", self.api_version()), ("kind", self.kind())]
+            .into_iter()
+            .filter(|(_, value)| !value.is_empty())
+    }
+
+    /// The rest of an object in protobuf, as JSON has it.
+    fn rest(&self) -> Result<serde_json::Value, DecodeError> {
+        let rest = ObjectBytes {
+            message: self.types.message,
+            bytes: &self.body,
+            api_version: "",
+            kind: "",
+            keep_managed_fields: false,
+            with_metadata: true,
+            limits: Limits::default(),
+        };
+        rest.deserialize("object")
     }
 
     /// Decodes one field of the object, given by its path as `/spec/containers/0/image` (a JSON pointer), and no more
@@ -117,19 +150,28 @@ impl<K> Compact<K> {
     /// # Errors
     /// When the field is not of this type's shape.
     pub fn field<T: DeserializeOwned>(&self, path: &str) -> Result<Option<T>, DecodeError> {
-        let mut keys = path
+        let keys = path
             .split('/')
             .skip(1)
             .map(|key| key.replace("~1", "/").replace("~0", "~"));
-        let mut value = &*self.body;
-        for key in &mut keys {
-            match child(value, &key) {
-                Some(found) => value = found,
-                None => return Ok(None),
-            }
+        match self.format() {
+            WireFormat::Json => json_field(&self.body, keys),
+            WireFormat::Protobuf => protobuf::field(self.types.message, &self.body, keys),
         }
-        serde_json::from_slice(value).map_err(|error| describe("field", value, &error))
     }
+}
+
+fn json_field<T: DeserializeOwned>(
+    mut value: &[u8],
+    keys: impl Iterator<Item = String>,
+) -> Result<Option<T>, DecodeError> {
+    for key in keys {
+        match child(value, &key) {
+            Some(found) => value = found,
+            None => return Ok(None),
+        }
+    }
+    serde_json::from_slice(value).map_err(|error| describe("field", value, &error))
 }
 
 /// The value of an object's member or an array's element.
@@ -162,7 +204,21 @@ impl<K: FromWire> Compact<K> {
     /// # Errors
     /// When the object is not of K's shape: only here are the bytes looked at.
     pub fn decode(&self) -> Result<K, DecodeError> {
-        decode_object(self.format(), &self.to_json(), &DecodeOptions::default())
+        if self.format() == WireFormat::Json {
+            return decode_object(self.format(), &self.to_json()?, &DecodeOptions::default());
+        }
+        let mut metadata = Vec::with_capacity(512);
+        self.metadata.write_protobuf(&mut metadata);
+        let mut object = Vec::with_capacity(metadata.len() + self.body.len() + 8);
+        protobuf::write_bytes(1, &metadata, &mut object);
+        object.extend_from_slice(&self.body);
+        let outline = Outline::protobuf("object", &object)?;
+        let said = |text| Some(text).filter(|text: &&str| !text.is_empty());
+        let types = Types {
+            api_version: said(self.api_version()),
+            kind: said(self.kind()),
+        };
+        Context::new(DecodeOptions::default()).read(&outline, types)
     }
 }
 
@@ -173,7 +229,7 @@ impl<K: 'static> FromWire for Compact<K> {
         Ok(Self {
             metadata,
             types,
-            body: Box::from(object.rest()),
+            body: object.rest(),
             kind: PhantomData,
         })
     }
@@ -230,11 +286,17 @@ impl<K> serde::Serialize for Compact<K> {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         use serde::ser::{Error, SerializeMap};
         let mut out = serializer.serialize_map(None)?;
-        let types = [("apiVersion", self.api_version()), ("kind", self.kind())];
-        for (key, value) in types.into_iter().filter(|(_, value)| !value.is_empty()) {
+        for (key, value) in self.said() {
             out.serialize_entry(key, value)?;
         }
         out.serialize_entry("metadata", &self.metadata)?;
+        if self.format() == WireFormat::Protobuf {
+            let rest = self.rest().map_err(S::Error::custom)?;
+            for (key, value) in rest.as_object().into_iter().flatten() {
+                out.serialize_entry(key, value)?;
+            }
+            return out.end();
+        }
         let mut deserializer = serde_json::Deserializer::from_slice(&self.body);
         let rest =
             std::collections::BTreeMap::<String, Box<serde_json::value::RawValue>>::deserialize(

@@ -30,6 +30,7 @@ mod meta;
 mod metadata;
 mod options;
 mod path;
+mod protobuf;
 mod resource;
 mod response;
 mod status;

@@ -3,6 +3,8 @@
 use std::borrow::Cow;
 use std::fmt;
 
+use crate::protobuf::Message;
+
 /// A kind of objects that an API server serves: its group, version, kind, plural name and scope.
 ///
 /// ```
@@ -76,6 +78,20 @@ impl Resource {
         } else {
             Cow::Owned(format!("{}/{}", self.group, self.version))
         }
+    }
+
+    /// Whether servers write objects of this kind in protobuf, and this crate can read them: the kinds of Kubernetes'
+    /// own groups, also those of alpha and beta versions. Of others, custom resources above all, ask for JSON.
+    ///
+    /// ```
+    /// use informer_wire::{Resource, Scope};
+    ///
+    /// assert!(Resource::core("v1", "Pod", "pods", Scope::Namespaced).has_protobuf());
+    /// assert!(!Resource::new("demo.example", "v1", "Widget", "widgets", Scope::Namespaced).has_protobuf());
+    /// ```
+    #[must_use]
+    pub fn has_protobuf(&self) -> bool {
+        Message::of_kind(&self.api_version(), &self.kind).is_some()
     }
 }
 

@@ -1,5 +1,6 @@
 //! Error answers: a `Status` from whatever body a server, a proxy or a load balancer sent.
 
+use crate::protobuf::enveloped_status;
 use crate::status::Status;
 
 /// How much of a body that is no `Status` becomes its message.
@@ -11,8 +12,8 @@ impl Status {
 
     /// The error that an HTTP answer with this status code, `Content-Type` and body tells.
     ///
-    /// Whatever the body is, the result tells the code and something that a person can read. A JSON `Status` is
-    /// taken as it is, its kind and content type may be missing; the text of another body, cut short, becomes the
+    /// Whatever the body is, the result tells the code and something that a person can read. A `Status`, in JSON or in
+    /// protobuf, is taken as it is, its kind and content type may be missing; the text of another body, cut short, becomes the
     /// message; of an HTML page only its title does, and of what is no text nothing.
     ///
     /// ```
@@ -26,7 +27,7 @@ impl Status {
     #[must_use]
     pub fn from_response(code: u16, content_type: Option<&str>, body: &[u8]) -> Self {
         let body = &body[..body.len().min(Self::MAX_BODY)];
-        if let Some(status) = json_status(code, body) {
+        if let Some(status) = written_status(code, body) {
             return status;
         }
         let text = String::from_utf8_lossy(&body[..body.len().min(4 * MAX_TEXT)]);
@@ -48,21 +49,9 @@ impl Status {
     }
 }
 
-/// The body, if it is a JSON `Status` that says anything.
-fn json_status(code: u16, body: &[u8]) -> Option<Status> {
-    #[derive(serde::Deserialize)]
-    struct Kind {
-        #[serde(default)]
-        kind: Option<String>,
-    }
-    if !body.trim_ascii_start().starts_with(b"{") {
-        return None;
-    }
-    let Kind { kind } = serde_json::from_slice(body).ok()?;
-    if kind.is_some_and(|kind| !kind.is_empty() && kind != "Status") {
-        return None;
-    }
-    let mut status = serde_json::from_slice::<Status>(body).ok()?;
+/// The body, if it is a `Status` that says anything.
+fn written_status(code: u16, body: &[u8]) -> Option<Status> {
+    let mut status = json_status(body).or_else(|| enveloped_status(body))?;
     let is_empty = status.message.is_empty() && status.reason.is_empty() && status.code == 0;
     if is_empty || status.status == "Success" {
         return None;
@@ -77,6 +66,22 @@ fn json_status(code: u16, body: &[u8]) -> Option<Status> {
         reason_of(status.code).clone_into(&mut status.reason);
     }
     Some(status)
+}
+
+fn json_status(body: &[u8]) -> Option<Status> {
+    #[derive(serde::Deserialize)]
+    struct Kind {
+        #[serde(default)]
+        kind: Option<String>,
+    }
+    if !body.trim_ascii_start().starts_with(b"{") {
+        return None;
+    }
+    let Kind { kind } = serde_json::from_slice(body).ok()?;
+    if kind.is_some_and(|kind| !kind.is_empty() && kind != "Status") {
+        return None;
+    }
+    serde_json::from_slice(body).ok()
 }
 
 /// The text in one line, without control characters, cut short.

@@ -2,11 +2,17 @@
 
 use std::sync::Arc;
 
-/// What an object says of its type.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
+use crate::decode::WireFormat;
+use crate::protobuf::Message;
+
+/// What an object says of its type, and what that and its format mean for reading it.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct TypeMeta {
     pub(crate) api_version: Box<str>,
     pub(crate) kind: Box<str>,
+    pub(crate) format: WireFormat,
+    /// Of an object in protobuf, the message that it is; `None` if the table does not have it.
+    pub(crate) message: Option<Message>,
 }
 
 /// Gives equal types the same allocation, as long as they come in a row.
@@ -14,13 +20,30 @@ pub(crate) struct TypeMeta {
 pub(crate) struct TypeCache(Option<Arc<TypeMeta>>);
 
 impl TypeCache {
-    pub(crate) fn get(&mut self, api_version: &str, kind: &str) -> Arc<TypeMeta> {
+    pub(crate) fn get(
+        &mut self,
+        api_version: &str,
+        kind: &str,
+        format: WireFormat,
+    ) -> Arc<TypeMeta> {
         match &self.0 {
-            Some(last) if &*last.api_version == api_version && &*last.kind == kind => last.clone(),
+            Some(last)
+                if &*last.api_version == api_version
+                    && &*last.kind == kind
+                    && last.format == format =>
+            {
+                last.clone()
+            }
             _ => {
+                let message = match format {
+                    WireFormat::Protobuf => Message::of_kind(api_version, kind),
+                    WireFormat::Json => None,
+                };
                 let types = TypeMeta {
                     api_version: api_version.into(),
                     kind: kind.into(),
+                    format,
+                    message,
                 };
                 self.0.insert(Arc::new(types)).clone()
             }

@@ -10,9 +10,12 @@ use super::format::WireFormat;
 use super::from_wire::FromWire;
 use super::object::{Context, Types};
 use super::options::{DecodeOptions, KnownFn};
+use super::outline::Outline;
+use super::single::unnamed;
 use crate::error::DecodeError;
-use crate::event::{Decoded, ListMeta};
-use crate::json::{ListSplitter, Outline, describe};
+use crate::event::{Decoded, ListMeta, SetAside};
+use crate::json::{self, ItemText, describe};
+use crate::protobuf;
 
 /// Decodes one page of a list, item by item, as its bytes arrive.
 ///
@@ -41,7 +44,7 @@ use crate::json::{ListSplitter, Outline, describe};
 /// # Ok::<(), informer_wire::DecodeError>(())
 /// ```
 pub struct ListDecoder<K> {
-    splitter: ListSplitter,
+    splitter: Splitter,
     context: Context,
     known: Option<Arc<KnownFn>>,
     error: Option<DecodeError>,
@@ -53,7 +56,8 @@ impl<K: FromWire> ListDecoder<K> {
     #[must_use]
     pub fn new(format: WireFormat, options: DecodeOptions) -> Self {
         let splitter = match format {
-            WireFormat::Json => ListSplitter::new(options.limits),
+            WireFormat::Json => Splitter::Json(json::ListSplitter::new(options.limits)),
+            WireFormat::Protobuf => Splitter::Protobuf(protobuf::ListSplitter::new(options.limits)),
         };
         let context = Context::new(options);
         Self {
@@ -75,7 +79,10 @@ impl<K: FromWire> ListDecoder<K> {
 
     /// Takes in the next bytes of the body. Take all items out before pushing more, or their bytes pile up.
     pub fn push(&mut self, bytes: &[u8]) {
-        self.splitter.push(bytes);
+        match &mut self.splitter {
+            Splitter::Json(splitter) => splitter.push(bytes),
+            Splitter::Protobuf(splitter) => splitter.push(bytes),
+        }
     }
 
     /// The next item; `None` if none has fully arrived.
@@ -99,28 +106,18 @@ impl<K: FromWire> ListDecoder<K> {
 
     fn advance(&mut self) -> Option<Result<Decoded<K>, DecodeError>> {
         const WHAT: &str = "list item";
-        let item = match self.splitter.next_typed()? {
-            Ok(item) => item,
-            Err(error) => return Some(Err(error)),
+        let item = match &mut self.splitter {
+            Splitter::Json(splitter) => splitter.next_typed()?.and_then(|item| {
+                let outline = json::Outline::read_cut_out(WHAT, item.text)?;
+                Ok((Outline::Json(outline), item))
+            }),
+            Splitter::Protobuf(splitter) => splitter
+                .next_typed()?
+                .and_then(|item| Ok((Outline::protobuf(WHAT, item.text)?, item))),
         };
-        let outline = match Outline::read_cut_out(WHAT, item.text) {
-            Ok(outline) => outline,
-            Err(error) => return Some(Err(error)),
-        };
-        if !outline.is_named() {
-            return Some(Err(super::single::unnamed(WHAT, &outline)));
-        }
-        let kind = item.list_kind.and_then(item_kind);
-        // The generic kind `List` says nothing of its items.
-        let types = Types {
-            kind,
-            api_version: item.api_version.filter(|_| kind.is_some()),
-        };
-        Some(Ok(self.context.decode(
-            &outline,
-            types,
-            self.known.as_deref(),
-        )))
+        Some(item.and_then(|(outline, item)| {
+            decode(&mut self.context, &outline, &item, self.known.as_deref())
+        }))
     }
 
     /// Says whether the list ended well, once the body has ended and no item is left.
@@ -133,14 +130,60 @@ impl<K: FromWire> ListDecoder<K> {
         if let Some(error) = self.error {
             return Err(error);
         }
-        let text = self.splitter.finish()?;
-        if text.metadata.is_empty() {
-            return Ok(ListMeta::default());
+        match &mut self.splitter {
+            Splitter::Json(splitter) => json_list_meta(&splitter.finish()?.metadata),
+            Splitter::Protobuf(splitter) => protobuf_list_meta(&splitter.finish()?),
         }
-        serde_json::from_slice::<Option<JsonListMeta>>(&text.metadata)
-            .map(|metadata| metadata.unwrap_or_default().into())
-            .map_err(|error| describe("list metadata", &text.metadata, &error))
     }
+}
+
+/// Cuts the items out.
+#[derive(Debug)]
+enum Splitter {
+    Json(json::ListSplitter),
+    Protobuf(protobuf::ListSplitter),
+}
+
+fn decode<K: FromWire>(
+    context: &mut Context,
+    outline: &Outline<'_>,
+    item: &ItemText<'_>,
+    known: Option<&KnownFn>,
+) -> Result<Decoded<K>, DecodeError> {
+    const WHAT: &str = "list item";
+    if !outline.is_named() {
+        // What cannot be told apart must not hold up the others. A server's error is another matter.
+        return match unnamed(WHAT, outline) {
+            error @ DecodeError::Unnamed { .. } => Ok(Decoded::SetAside(SetAside::new(
+                None,
+                outline.mark(),
+                error,
+            ))),
+            error => Err(error),
+        };
+    }
+    let kind = item.list_kind.and_then(item_kind);
+    // The generic kind `List` says nothing of its items.
+    let types = Types {
+        kind,
+        api_version: item.api_version.filter(|_| kind.is_some()),
+    };
+    Ok(context.decode(outline, types, known))
+}
+
+fn json_list_meta(text: &[u8]) -> Result<ListMeta, DecodeError> {
+    if text.is_empty() {
+        return Ok(ListMeta::default());
+    }
+    serde_json::from_slice::<Option<WrittenListMeta>>(text)
+        .map(|metadata| metadata.unwrap_or_default().into())
+        .map_err(|error| describe("list metadata", text, &error))
+}
+
+fn protobuf_list_meta(bytes: &[u8]) -> Result<ListMeta, DecodeError> {
+    let metadata = protobuf::list_meta(bytes)
+        .map_err(|fault| DecodeError::malformed("list metadata", fault.to_string()))?;
+    Ok(metadata.into())
 }
 
 /// The kind of the items of a list of this kind.
@@ -159,18 +202,18 @@ impl<K> std::fmt::Debug for ListDecoder<K> {
     }
 }
 
-/// A list's metadata in JSON.
-#[derive(Deserialize, Default)]
+/// A list's metadata as it is written.
+#[derive(Debug, Deserialize, Default)]
 #[serde(rename_all = "camelCase", default)]
-struct JsonListMeta {
-    resource_version: Option<String>,
+pub(crate) struct WrittenListMeta {
+    pub(crate) resource_version: Option<String>,
     #[serde(rename = "continue")]
-    continue_token: Option<String>,
-    remaining_item_count: Option<i64>,
+    pub(crate) continue_token: Option<String>,
+    pub(crate) remaining_item_count: Option<i64>,
 }
 
-impl From<JsonListMeta> for ListMeta {
-    fn from(json: JsonListMeta) -> Self {
+impl From<WrittenListMeta> for ListMeta {
+    fn from(json: WrittenListMeta) -> Self {
         let version = json.resource_version.filter(|version| !version.is_empty());
         Self {
             resource_version: version.map(|version| ResourceVersion::new(&version)),

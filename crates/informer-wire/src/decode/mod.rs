@@ -3,11 +3,14 @@
 mod accept;
 mod format;
 mod from_wire;
+mod json_object;
 mod list;
 mod object;
 mod options;
+mod outline;
 mod single;
 mod watch;
+mod watch_frame;
 
 pub use accept::ObjectForm;
 pub use format::{ReadVerb, WireFormat};
@@ -18,4 +21,7 @@ pub use options::{DecodeOptions, KnownFn};
 pub use single::decode_object;
 pub use watch::WatchDecoder;
 
-pub(crate) use object::write_member;
+pub(crate) use json_object::write_member;
+pub(crate) use list::WrittenListMeta;
+pub(crate) use object::{Context, Types};
+pub(crate) use outline::Outline;

@@ -7,11 +7,14 @@ use serde::de::DeserializeOwned;
 
 use super::format::WireFormat;
 use super::from_wire::FromWire;
+use super::json_object;
 use super::options::{DecodeOptions, KnownFn};
+use super::outline::Outline;
 use crate::error::DecodeError;
 use crate::event::{Decoded, SetAside};
-use crate::json::{Outline, describe};
+use crate::json::describe;
 use crate::meta::ObjectMeta;
+use crate::protobuf::ObjectBytes;
 use crate::resource::Resource;
 use crate::types::{TypeCache, TypeMeta};
 
@@ -28,7 +31,7 @@ pub struct WireObject<'a> {
 pub(crate) struct Context {
     pub(crate) options: DecodeOptions,
     types: TypeCache,
-    scratch: Vec<u8>,
+    pub(super) scratch: Vec<u8>,
 }
 
 /// What an object is taken for where it does not say it itself.
@@ -98,7 +101,7 @@ impl WireObject<'_> {
     /// The format of the object's bytes.
     #[must_use]
     pub const fn format(&self) -> WireFormat {
-        WireFormat::Json
+        self.outline.format()
     }
 
     /// How objects are to be decoded.
@@ -110,11 +113,7 @@ impl WireObject<'_> {
     /// The object's group and version, as `apps/v1`: what it says, else what its list or the request says.
     #[must_use]
     pub fn api_version(&self) -> Option<String> {
-        let said = self
-            .outline
-            .api_version
-            .as_deref()
-            .or(self.types.api_version);
+        let said = self.outline.api_version().or(self.types.api_version);
         let resource = || self.options().resource.as_ref();
         said.map(str::to_owned)
             .or_else(|| Some(resource()?.api_version().into_owned()))
@@ -123,7 +122,7 @@ impl WireObject<'_> {
     /// The object's kind: what it says, else what its list or the request says.
     #[must_use]
     pub fn kind(&self) -> Option<String> {
-        let said = self.outline.kind.as_deref().or(self.types.kind);
+        let said = self.outline.kind().or(self.types.kind);
         let resource = || self.options().resource.as_ref();
         said.map(str::to_owned)
             .or_else(|| Some(resource()?.kind.clone().into_owned()))
@@ -134,46 +133,46 @@ impl WireObject<'_> {
     ///
     /// # Errors
     /// When the object is not of this type's shape.
-    pub fn deserialize<T: DeserializeOwned>(self) -> Result<T, DecodeError> {
-        let cut = self.outline.managed_fields.clone();
-        let cut = cut.filter(|_| !self.options().keep_managed_fields);
-        let untyped = self.outline.api_version.is_none() || self.outline.kind.is_none();
-        if cut.is_none() && !untyped {
-            let text = self.outline.text;
-            return serde_json::from_slice(text).map_err(|error| describe(WHAT, text, &error));
+    pub fn deserialize<T: DeserializeOwned>(mut self) -> Result<T, DecodeError> {
+        match self.outline {
+            Outline::Json(outline) => {
+                let types = [self.api_version(), self.kind()];
+                json_object::deserialize(outline, types, self.context)
+            }
+            Outline::Protobuf { outline, .. } => self.read_protobuf(outline.bytes(), true),
         }
-        let mut text = std::mem::take(&mut self.context.scratch);
-        text.clear();
-        self.write_typed(&mut text, cut);
-        let object = serde_json::from_slice(&text).map_err(|error| describe(WHAT, &text, &error));
-        self.context.scratch = text;
-        object
     }
 
-    /// Writes the object's text with its type and without what is cut out.
-    fn write_typed(&self, out: &mut Vec<u8>, cut: Option<std::ops::Range<usize>>) {
-        let text = self.outline.text;
-        let from = self.outline.members_start();
-        out.push(b'{');
-        let api_version = self
-            .outline
-            .api_version
-            .is_none()
-            .then(|| self.api_version())
-            .flatten();
-        let kind = self.outline.kind.is_none().then(|| self.kind()).flatten();
-        for (key, value) in [("apiVersion", api_version), ("kind", kind)] {
-            if let Some(value) = value {
-                write_member(out, key, &value);
-                out.push(b',');
+    /// Reads all but the metadata through serde.
+    ///
+    /// # Errors
+    /// When the object is not of this type's shape.
+    pub fn deserialize_rest<T: DeserializeOwned>(mut self) -> Result<T, DecodeError> {
+        match self.outline {
+            Outline::Json(outline) => {
+                let types = [self.api_version(), self.kind()];
+                json_object::deserialize_rest(outline, types, self.context)
             }
+            Outline::Protobuf { outline, .. } => self.read_protobuf(outline.bytes(), false),
         }
-        if self.outline.is_empty() && out.last() == Some(&b',') {
-            out.pop();
-        }
-        let cut = cut.unwrap_or(text.len()..text.len());
-        out.extend_from_slice(&text[from..cut.start]);
-        out.extend_from_slice(&text[cut.end..]);
+    }
+
+    fn read_protobuf<T: DeserializeOwned>(
+        &mut self,
+        bytes: &[u8],
+        with_metadata: bool,
+    ) -> Result<T, DecodeError> {
+        let types = self.types();
+        let object = ObjectBytes {
+            message: types.message,
+            bytes,
+            api_version: &types.api_version,
+            kind: &types.kind,
+            keep_managed_fields: self.options().keep_managed_fields,
+            with_metadata,
+            limits: self.options().limits,
+        };
+        object.deserialize(WHAT)
     }
 
     /// Reads the metadata alone.
@@ -182,86 +181,63 @@ impl WireObject<'_> {
     /// When there is none, or it is not of the right shape.
     pub fn metadata(&mut self) -> Result<ObjectMeta, DecodeError> {
         const WHAT: &str = "object metadata";
-        let context = &mut *self.context;
-        context.scratch.clear();
-        self.outline.write_metadata(&mut context.scratch);
-        let text = &*context.scratch;
-        context
-            .options
+        let Context {
+            options, scratch, ..
+        } = &mut *self.context;
+        let outline = match self.outline {
+            Outline::Json(outline) => outline,
+            Outline::Protobuf { outline, .. } => {
+                let read = options
+                    .interner
+                    .with(|texts| ObjectMeta::from_protobuf(outline.metadata(), texts));
+                return read.map_err(|fault| DecodeError::malformed(WHAT, fault.to_string()));
+            }
+        };
+        scratch.clear();
+        outline.write_metadata(scratch);
+        options
             .interner
-            .with(|texts| ObjectMeta::from_json(text, texts))
-            .map_err(|error| describe(WHAT, text, &error))
+            .with(|texts| ObjectMeta::from_json(scratch, texts))
+            .map_err(|error| describe(WHAT, scratch, &error))
     }
 
     /// The object's type, shared with the objects before it.
     pub(crate) fn types(&mut self) -> Arc<TypeMeta> {
         let resource = self.context.options.resource.as_ref();
-        let version = resource.map(Resource::api_version);
-        let api_version = self
-            .outline
-            .api_version
-            .as_deref()
-            .or(self.types.api_version);
+        let api_version = self.outline.api_version().or(self.types.api_version);
+        let version = match api_version {
+            Some(_) => None,
+            None => resource.map(Resource::api_version),
+        };
         let api_version = api_version.or(version.as_deref()).unwrap_or_default();
-        let kind = self.outline.kind.as_deref().or(self.types.kind);
+        let kind = self.outline.kind().or(self.types.kind);
         let kind = kind.or_else(|| Some(&*resource?.kind)).unwrap_or_default();
-        self.context.types.get(api_version, kind)
+        let format = self.outline.format();
+        self.context.types.get(api_version, kind, format)
     }
 
     /// The type that was asked for, else the object's, unless that is a form that hides its type.
     pub(crate) fn requested_types(&mut self) -> Arc<TypeMeta> {
+        // Metadata keeps no bytes, so that their format does not matter.
+        let format = WireFormat::Json;
         if let Some(resource) = &self.context.options.resource {
             return self
                 .context
                 .types
-                .get(&resource.api_version(), &resource.kind);
+                .get(&resource.api_version(), &resource.kind, format);
         }
         let types = self.types();
-        if &*types.kind == "PartialObjectMetadata" {
-            return self.context.types.get("", "");
+        match &*types.kind {
+            "PartialObjectMetadata" => self.context.types.get("", "", format),
+            kind => self.context.types.get(&types.api_version, kind, format),
         }
-        types
     }
 
-    /// An object of the members but `apiVersion`, `kind` and `metadata`.
-    pub(crate) fn rest(&mut self) -> &[u8] {
-        let text = &mut self.context.scratch;
-        text.clear();
-        text.push(b'{');
-        self.outline.write_rest(text);
-        text.push(b'}');
-        text
-    }
-
-    /// Reads all but the metadata through serde.
-    ///
-    /// # Errors
-    /// When the object is not of this type's shape.
-    pub fn deserialize_rest<T: DeserializeOwned>(self) -> Result<T, DecodeError> {
-        let mut text = std::mem::take(&mut self.context.scratch);
-        text.clear();
-        text.push(b'{');
-        for (key, value) in [("apiVersion", self.api_version()), ("kind", self.kind())] {
-            if let Some(value) = value {
-                write_member(&mut text, key, &value);
-                text.push(b',');
-            }
+    /// The members or fields but `apiVersion`, `kind` and `metadata`, in the object's format.
+    pub(crate) fn rest(&mut self) -> Box<[u8]> {
+        match self.outline {
+            Outline::Json(outline) => json_object::rest(outline, &mut self.context.scratch),
+            Outline::Protobuf { outline, .. } => outline.rest().concat().into_boxed_slice(),
         }
-        if !self.outline.write_rest(&mut text) && text.last() == Some(&b',') {
-            text.pop();
-        }
-        text.push(b'}');
-        let object = serde_json::from_slice(&text).map_err(|error| describe(WHAT, &text, &error));
-        self.context.scratch = text;
-        object
-    }
-}
-
-/// Writes `"key":"value"`.
-pub(crate) fn write_member(out: &mut Vec<u8>, key: &str, value: &str) {
-    out.extend([b"\"", key.as_bytes(), b"\":"].concat());
-    // Writing a string to memory does not fail.
-    if serde_json::to_writer(&mut *out, value).is_err() {
-        out.extend_from_slice(b"null");
     }
 }

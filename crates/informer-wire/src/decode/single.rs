@@ -4,8 +4,9 @@ use super::format::WireFormat;
 use super::from_wire::FromWire;
 use super::object::{Context, Types};
 use super::options::DecodeOptions;
+use super::outline::Outline;
 use crate::error::DecodeError;
-use crate::json::Outline;
+use crate::protobuf::{self, Envelope};
 
 const WHAT: &str = "object";
 
@@ -27,7 +28,16 @@ pub fn decode_object<K: FromWire>(
         });
     }
     let outline = match format {
-        WireFormat::Json => Outline::read(WHAT, body)?,
+        WireFormat::Json => Outline::json(WHAT, body)?,
+        WireFormat::Protobuf => {
+            let envelope = Envelope::read(body).map_err(|fault| {
+                DecodeError::malformed(WHAT, format!("{fault}, in its envelope"))
+            })?;
+            if envelope.kind == "Status" && !envelope.is_json() {
+                return Err(protobuf::status_error(WHAT, envelope.raw));
+            }
+            Outline::answer(WHAT, &envelope)?
+        }
     };
     if !outline.is_named() {
         match unnamed(WHAT, &outline) {
@@ -40,12 +50,15 @@ pub fn decode_object<K: FromWire>(
 
 /// Why an object without a name came: it may be an error of the server, or a table.
 pub(super) fn unnamed(what: &'static str, outline: &Outline<'_>) -> DecodeError {
-    match outline.kind.as_deref() {
-        Some("Status") => match serde_json::from_slice(outline.text) {
+    match (outline.kind(), outline) {
+        (Some("Status"), Outline::Json(outline)) => match serde_json::from_slice(outline.text) {
             Ok(status) => DecodeError::Status(Box::new(status)),
             Err(_) => DecodeError::malformed(what, "it is a Status that cannot be read"),
         },
-        Some("Table") if is_meta(outline) => DecodeError::UnexpectedKind {
+        (Some("Status"), Outline::Protobuf { outline, .. }) => {
+            protobuf::status_error(what, outline.bytes())
+        }
+        (Some("Table"), _) if is_meta(outline) => DecodeError::UnexpectedKind {
             expected: "an object",
             kind: "Table".to_owned(),
         },
@@ -55,7 +68,6 @@ pub(super) fn unnamed(what: &'static str, outline: &Outline<'_>) -> DecodeError 
 
 fn is_meta(outline: &Outline<'_>) -> bool {
     outline
-        .api_version
-        .as_deref()
+        .api_version()
         .is_some_and(|version| version.starts_with("meta.k8s.io/"))
 }

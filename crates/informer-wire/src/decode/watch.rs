@@ -1,22 +1,22 @@
 //! Decodes a watch event by event as it arrives.
 
 use std::marker::PhantomData;
-use std::ops::Range;
 use std::sync::Arc;
 
 use super::format::WireFormat;
 use super::from_wire::FromWire;
 use super::object::{Context, Types};
 use super::options::{DecodeOptions, KnownFn};
+use super::outline::Outline;
 use super::single::unnamed;
+use super::watch_frame::{Body, Event};
 use crate::error::DecodeError;
 use crate::event::WatchEvent;
-use crate::json::{Cursor, FrameSplitter, Outline, StreamEnd, text_of};
-use crate::status::Status;
+use crate::json::{self, StreamEnd};
+use crate::protobuf;
 
-const WHAT: &str = "watch event";
 /// How much of an unknown event type is told.
-const MAX_TYPE: usize = 64;
+pub(super) const MAX_TYPE: usize = 64;
 
 /// Decodes the events of one watch as their bytes arrive.
 ///
@@ -38,7 +38,7 @@ const MAX_TYPE: usize = 64;
 /// # Ok::<(), informer_wire::DecodeError>(())
 /// ```
 pub struct WatchDecoder<K> {
-    splitter: FrameSplitter,
+    splitter: Splitter,
     context: Context,
     known: Option<Arc<KnownFn>>,
     object: PhantomData<fn() -> K>,
@@ -49,7 +49,10 @@ impl<K: FromWire> WatchDecoder<K> {
     #[must_use]
     pub fn new(format: WireFormat, options: DecodeOptions) -> Self {
         let splitter = match format {
-            WireFormat::Json => FrameSplitter::new(options.limits),
+            WireFormat::Json => Splitter::Json(json::FrameSplitter::new(options.limits)),
+            WireFormat::Protobuf => {
+                Splitter::Protobuf(protobuf::FrameSplitter::new(options.limits))
+            }
         };
         Self {
             splitter,
@@ -69,7 +72,10 @@ impl<K: FromWire> WatchDecoder<K> {
 
     /// Takes in the next bytes of the body. Take all events out before pushing more, or their bytes pile up.
     pub fn push(&mut self, bytes: &[u8]) {
-        self.splitter.push(bytes);
+        match &mut self.splitter {
+            Splitter::Json(splitter) => splitter.push(bytes),
+            Splitter::Protobuf(splitter) => splitter.push(bytes),
+        }
     }
 
     /// The next event; `None` if none has fully arrived.
@@ -81,17 +87,20 @@ impl<K: FromWire> WatchDecoder<K> {
         reason = "None means that bytes are missing, not the end"
     )]
     pub fn next(&mut self) -> Option<Result<WatchEvent<K>, DecodeError>> {
-        let frame = match self.splitter.next_frame()? {
-            Ok(frame) => frame,
-            Err(error) => return Some(Err(error)),
+        let event = match &mut self.splitter {
+            Splitter::Json(splitter) => splitter.next_frame()?.and_then(Event::of_json),
+            Splitter::Protobuf(splitter) => splitter.next_frame()?.and_then(Event::of_protobuf),
         };
-        Some(decode(frame, &mut self.context, self.known.as_deref()))
+        Some(event.and_then(|event| decode(event, &mut self.context, self.known.as_deref())))
     }
 
     /// Says how the body ended: cleanly, or within an event, which is thrown away.
     #[must_use]
     pub fn finish(self) -> StreamEnd {
-        self.splitter.finish()
+        match &self.splitter {
+            Splitter::Json(splitter) => splitter.finish(),
+            Splitter::Protobuf(splitter) => splitter.finish(),
+        }
     }
 }
 
@@ -104,76 +113,35 @@ impl<K> std::fmt::Debug for WatchDecoder<K> {
     }
 }
 
-/// The parts of an event, where they stand in its frame.
-#[derive(Default)]
-struct Parts {
-    event_type: Option<Range<usize>>,
-    object: Option<Range<usize>>,
-    kind: Option<Range<usize>>,
-}
-
-fn parts(frame: &[u8]) -> Result<Parts, DecodeError> {
-    let read = || {
-        let mut parts = Parts::default();
-        let mut cursor = Cursor::new(frame);
-        let mut walk = cursor.open_object()?;
-        while let Some(key) = cursor.next_key(&mut walk)? {
-            let from = cursor.at();
-            cursor.skip_value()?;
-            let value = Some(from..cursor.at());
-            match &*key.name() {
-                b"type" => parts.event_type = value,
-                b"object" => parts.object = value,
-                b"kind" => parts.kind = value,
-                _ => {}
-            }
-        }
-        cursor.end()?;
-        Ok(parts)
-    };
-    read().map_err(|error: crate::json::Syntax| {
-        DecodeError::malformed(
-            WHAT,
-            format!("no valid JSON object at its byte {}", error.at),
-        )
-    })
+/// Cuts the events out.
+#[derive(Debug)]
+enum Splitter {
+    Json(json::FrameSplitter),
+    Protobuf(protobuf::FrameSplitter),
 }
 
 fn decode<K: FromWire>(
-    frame: &[u8],
+    event: Event<'_>,
     context: &mut Context,
     known: Option<&KnownFn>,
 ) -> Result<WatchEvent<K>, DecodeError> {
-    let parts = parts(frame)?;
-    let Some(event_type) = parts.event_type.and_then(|range| text_of(&frame[range])) else {
-        // Some servers write the error itself instead of an event that holds it.
-        return match parts
-            .kind
-            .and_then(|range| text_of(&frame[range]))
-            .as_deref()
-        {
-            Some("Status") => Ok(WatchEvent::Error(status_of(frame))),
-            _ => Err(DecodeError::malformed(WHAT, "it has no type")),
-        };
-    };
-    let object = parts.object.map_or(&b"null"[..], |range| &frame[range]);
-    match &*event_type {
+    const WHAT: &str = "object of a watch event";
+    match &*event.event_type {
         "ADDED" | "MODIFIED" | "DELETED" => {}
-        "BOOKMARK" => return bookmark(object),
-        "ERROR" => return Ok(WatchEvent::Error(status_of(object))),
+        "BOOKMARK" => return bookmark(&event.object),
+        "ERROR" => return Ok(WatchEvent::Error(event.object.status())),
         other => return Ok(WatchEvent::Unknown(other.chars().take(MAX_TYPE).collect())),
     }
-    if object == b"null" {
-        return Err(DecodeError::Unnamed {
-            what: "object of a watch event",
-        });
-    }
-    let outline = Outline::read_cut_out("object of a watch event", object)?;
+    let outline = match &event.object {
+        Body::None => return Err(DecodeError::Unnamed { what: WHAT }),
+        Body::Json(text) => Outline::Json(json::Outline::read_cut_out(WHAT, text)?),
+        Body::Protobuf(envelope) => Outline::enveloped(WHAT, envelope)?,
+    };
     if !outline.is_named() {
-        return Err(unnamed("object of a watch event", &outline));
+        return Err(unnamed(WHAT, &outline));
     }
     let mut decode = |known| context.decode(&outline, Types::default(), known);
-    Ok(match &*event_type {
+    Ok(match &*event.event_type {
         "ADDED" => WatchEvent::Added(decode(known)),
         "MODIFIED" => WatchEvent::Modified(decode(known)),
         // The end of an object is news, whatever is known of it.
@@ -182,41 +150,21 @@ fn decode<K: FromWire>(
 }
 
 /// Reads the metadata of a bookmark alone: the rest is an empty shell of the kind that its type may refuse.
-fn bookmark<K>(object: &[u8]) -> Result<WatchEvent<K>, DecodeError> {
-    let outline = Outline::read("bookmark", object)?;
+fn bookmark<K>(object: &Body<'_>) -> Result<WatchEvent<K>, DecodeError> {
+    const WHAT: &str = "bookmark";
+    let outline = match object {
+        Body::None => Outline::json(WHAT, b"{}")?,
+        Body::Json(text) => Outline::json(WHAT, text)?,
+        Body::Protobuf(envelope) => Outline::enveloped(WHAT, envelope)?,
+    };
     let Some(resource_version) = outline.resource_version().cloned() else {
         return Err(DecodeError::malformed(
-            "bookmark",
+            WHAT,
             "it has no metadata.resourceVersion",
         ));
     };
     Ok(WatchEvent::Bookmark {
         resource_version,
-        initial_events_end: outline.initial_events_end,
-    })
-}
-
-/// The error that an ERROR event holds. What is no `Status` becomes one, so that no error is lost.
-fn status_of(object: &[u8]) -> Status {
-    let kind = Outline::read("error", object).ok().and_then(|outline| {
-        let kind = outline
-            .kind
-            .as_deref()
-            .map(|kind| kind.chars().take(MAX_TYPE).collect());
-        kind.filter(|kind: &String| kind != "Status")
-    });
-    let status = serde_json::from_slice::<Status>(object)
-        .ok()
-        .filter(|status| {
-            kind.is_none()
-                && (status.code != 0 || !status.reason.is_empty() || !status.message.is_empty())
-        });
-    status.unwrap_or_else(|| {
-        let what = kind.unwrap_or_else(|| "something unreadable".to_owned());
-        Status::failure(
-            500,
-            "InternalError",
-            format!("the watch ended with {what} in place of a Status"),
-        )
+        initial_events_end: outline.ends_initial_events(),
     })
 }

@@ -93,6 +93,7 @@ pub struct ListText {
 }
 
 /// One item, and what its list has said of its type before it.
+#[derive(Debug)]
 pub(crate) struct ItemText<'a> {
     pub(crate) text: &'a [u8],
     pub(crate) list_kind: Option<&'a str>,
@@ -407,7 +408,7 @@ fn member(object: &[u8], name: &[u8]) -> Option<Range<usize>> {
 }
 
 /// The `Status` that a server wrote at the end of these bytes, as it does where encoding fails half-way.
-fn written_status(tail: &[u8]) -> Option<Status> {
+pub(crate) fn written_status(tail: &[u8]) -> Option<Status> {
     const STARTS: [&[u8]; 2] = [
         br#"{"kind":"Status""#,
         br#"{"apiVersion":"v1","kind":"Status""#,

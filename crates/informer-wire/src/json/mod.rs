@@ -3,7 +3,7 @@
 //! Nothing here builds objects; the splitters only find where each begins and ends, at the speed of memory. They do
 //! no I/O: bytes are pushed in as they arrive, whole values are taken out.
 
-mod buffer;
+pub(crate) mod buffer;
 mod cursor;
 mod frame;
 mod list;
@@ -15,5 +15,6 @@ pub use frame::{FrameSplitter, StreamEnd};
 pub use list::{ListSplitter, ListText};
 
 pub(crate) use cursor::{Cursor, Syntax, text_of};
+pub(crate) use list::{ItemText, written_status};
 pub(crate) use locate::describe;
 pub(crate) use outline::Outline;

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use informer_store::{Known, ObjectKey, ResourceVersion, Uid};
+use informer_store::{Known, ResourceVersion, Uid};
 
 use super::cursor::{Cursor, Syntax};
 use crate::error::DecodeError;
@@ -162,20 +162,14 @@ impl<'a> Outline<'a> {
         Ok(())
     }
 
-    /// The object's key; `None` if it has no name.
-    pub(crate) fn key(&self) -> Option<ObjectKey> {
-        let name = self.name.as_deref().filter(|_| self.is_named())?;
-        Some(ObjectKey::namespaced(
-            self.namespace.as_deref().unwrap_or_default(),
-            name,
-        ))
+    /// The object's name; empty if it has none.
+    pub(crate) fn name(&self) -> &str {
+        self.name.as_deref().unwrap_or_default()
     }
 
-    /// True if the object has a name, and one that can be no other object's key: none can have a slash in it.
-    pub(crate) fn is_named(&self) -> bool {
-        let name = self.name.as_deref().unwrap_or_default();
-        let namespace = self.namespace.as_deref().unwrap_or_default();
-        !name.is_empty() && !name.contains('/') && !namespace.contains('/')
+    /// The object's namespace; empty if it is in none.
+    pub(crate) fn namespace(&self) -> &str {
+        self.namespace.as_deref().unwrap_or_default()
     }
 
     /// Which copy of the object this is.
@@ -313,7 +307,7 @@ mod tests {
     fn an_object_is_identified_whatever_else_it_holds() {
         let text = r#"{"spec":{"metadata":{"name":"x"}},"metadata":{"labels":5,"n\u0061me":"a","namespace":"n","uid":"u","resourceVersion":"7"}}"#;
         let outline = Outline::read("object", text.as_bytes()).expect("the text is an object");
-        assert_eq!(outline.key(), Some(ObjectKey::namespaced("n", "a")));
+        assert_eq!((outline.namespace(), outline.name()), ("n", "a"));
         assert_eq!(
             outline.mark(),
             Known::new(Some("u".into()), Some("7".into()))

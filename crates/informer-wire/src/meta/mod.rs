@@ -2,6 +2,7 @@
 
 mod object_meta;
 mod owner;
+mod protobuf;
 mod read;
 mod time;
 mod write;

@@ -10,6 +10,7 @@ use serde::de::{
 
 use super::object_meta::{ObjectMeta, Pair, Rare};
 use super::owner::Owner;
+use super::protobuf::sorted;
 use super::time::Seconds;
 use crate::intern::Texts;
 
@@ -234,14 +235,7 @@ impl<'de> Visitor<'de> for Pairs<'_, '_> {
             let value = map.next_value_seed(Text(|value: &str| Ok(texts.get(value))))?;
             pairs.push((key, value.unwrap_or_else(|| Arc::from(""))));
         }
-        // Servers write them sorted.
-        if !pairs.is_sorted_by(|(a, _), (b, _)| a < b) {
-            // Of a key that comes twice the last counts.
-            pairs.reverse();
-            pairs.sort_by(|(a, _), (b, _)| a.cmp(b));
-            pairs.dedup_by(|(a, _), (b, _)| a == b);
-        }
-        Ok(pairs.into_boxed_slice())
+        Ok(sorted(pairs))
     }
 }
 

@@ -182,31 +182,39 @@ fn what_is_no_list_is_refused() {
 
 // INV-WIRE-9
 #[test]
-fn items_that_do_not_say_who_they_are_refuse_the_page() {
+fn items_that_are_no_objects_refuse_the_page() {
+    for item in ["null", "5", r#""x""#, "[{}]"] {
+        let body = format!(r#"{{"kind":"PodList","items":[{A},{item}],"metadata":{{}}}}"#);
+        let (items, end) = list::<Value>(&body);
+        assert_eq!(items.len(), 1, "{item}");
+        assert!(matches!(end, Err(DecodeError::Malformed { .. })), "{item}: {end:?}");
+    }
+}
+
+// INV-WIRE-9
+#[test]
+fn items_that_do_not_say_who_they_are_are_set_aside_and_the_page_goes_on() {
     for item in [
-        "null",
-        "5",
-        r#""x""#,
         "{}",
         r#"{"metadata":null}"#,
-        r#"{"metadata":{}}"#,
+        r#"{"metadata":{"resourceVersion":"3"}}"#,
         r#"{"metadata":{"name":""}}"#,
         r#"{"metadata":{"name":5}}"#,
         r#"{"metadata":{"name":"n/a"}}"#,
         r#"{"metadata":{"name":"a","namespace":"n/"}}"#,
         r#"{"metadata":[]}"#,
-        "[{}]",
     ] {
-        let body = format!(r#"{{"kind":"PodList","items":[{A},{item}],"metadata":{{}}}}"#);
-        let (items, end) = list::<Value>(&body);
-        assert_eq!(items.len(), 1, "{item}");
-        assert!(
-            matches!(
-                end,
-                Err(DecodeError::Unnamed { .. } | DecodeError::Malformed { .. })
-            ),
-            "{item}: {end:?}"
-        );
+        let body = format!(r#"{{"kind":"PodList","items":[{A},{item},{A}],"metadata":{{}}}}"#);
+        let (mut items, end) = list::<Value>(&body);
+        assert_eq!(end, Ok(ListMeta::default()), "{item}");
+        assert_eq!(items.len(), 3, "{item}");
+        let Decoded::SetAside(aside) = items.remove(1) else {
+            panic!("{item} is not set aside");
+        };
+        assert_eq!(aside.key, None, "{item}");
+        assert!(matches!(aside.error, DecodeError::Unnamed { .. }), "{item}");
+        let version = item.contains("3").then(|| "3".into());
+        assert_eq!(aside.resource_version, version, "{item}");
     }
 }
 

@@ -1,0 +1,140 @@
+//! The outline of an object in either format.
+
+use std::borrow::Cow;
+
+use informer_store::{Known, ObjectKey, ResourceVersion};
+
+use super::format::WireFormat;
+use crate::error::DecodeError;
+use crate::protobuf::{Envelope, Message};
+use crate::{json, protobuf};
+
+/// Which object it is that came, and where its parts lie.
+#[derive(Debug)]
+pub(crate) enum Outline<'a> {
+    Json(json::Outline<'a>),
+    Protobuf {
+        outline: protobuf::Outline<'a>,
+        /// What its envelope says of its type; empty if it has none.
+        api_version: &'a str,
+        kind: &'a str,
+    },
+}
+
+impl<'a> Outline<'a> {
+    /// Reads the outline of a whole JSON text.
+    pub(crate) fn json(what: &'static str, text: &'a [u8]) -> Result<Self, DecodeError> {
+        json::Outline::read(what, text).map(Self::Json)
+    }
+
+    /// Reads the outline of an object in protobuf that says nothing of its type.
+    pub(crate) fn protobuf(what: &'static str, bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        Self::typed(what, bytes, "", "")
+    }
+
+    /// Reads the outline of an object in an envelope.
+    pub(crate) fn enveloped(
+        what: &'static str,
+        envelope: &Envelope<'a>,
+    ) -> Result<Self, DecodeError> {
+        if envelope.is_json() {
+            return Self::json(what, envelope.raw);
+        }
+        Self::typed(what, envelope.raw, envelope.api_version, envelope.kind)
+    }
+
+    /// Reads the outline of an object that is a whole answer, which may be of a kind without metadata.
+    pub(crate) fn answer(what: &'static str, envelope: &Envelope<'a>) -> Result<Self, DecodeError> {
+        let message = Message::of_kind(envelope.api_version, envelope.kind);
+        if envelope.is_json() || message.is_none_or(Message::has_metadata) {
+            return Self::enveloped(what, envelope);
+        }
+        Ok(Self::Protobuf {
+            outline: protobuf::Outline::without_metadata(envelope.raw),
+            api_version: envelope.api_version,
+            kind: envelope.kind,
+        })
+    }
+
+    fn typed(
+        what: &'static str,
+        bytes: &'a [u8],
+        api_version: &'a str,
+        kind: &'a str,
+    ) -> Result<Self, DecodeError> {
+        Ok(Self::Protobuf {
+            outline: protobuf::Outline::read(what, bytes)?,
+            api_version,
+            kind,
+        })
+    }
+
+    pub(crate) const fn format(&self) -> WireFormat {
+        match self {
+            Self::Json(_) => WireFormat::Json,
+            Self::Protobuf { .. } => WireFormat::Protobuf,
+        }
+    }
+
+    pub(crate) fn api_version(&self) -> Option<&str> {
+        match self {
+            Self::Json(outline) => outline.api_version.as_deref(),
+            Self::Protobuf { api_version, .. } => Some(*api_version).filter(|v| !v.is_empty()),
+        }
+    }
+
+    pub(crate) fn kind(&self) -> Option<&str> {
+        match self {
+            Self::Json(outline) => outline.kind.as_deref(),
+            Self::Protobuf { kind, .. } => Some(*kind).filter(|kind| !kind.is_empty()),
+        }
+    }
+
+    fn names(&self) -> (Cow<'_, str>, Cow<'_, str>) {
+        match self {
+            Self::Json(outline) => (outline.namespace().into(), outline.name().into()),
+            Self::Protobuf { outline, .. } => (outline.namespace(), outline.name()),
+        }
+    }
+
+    /// The object's key; `None` if it has no name, or one that can be no object's: none can have a slash in it.
+    pub(crate) fn key(&self) -> Option<ObjectKey> {
+        let (namespace, name) = self.names();
+        is_name(&namespace, &name).then(|| ObjectKey::namespaced(&*namespace, &*name))
+    }
+
+    /// True if the object has a key.
+    pub(crate) fn is_named(&self) -> bool {
+        let (namespace, name) = self.names();
+        is_name(&namespace, &name)
+    }
+
+    /// Which copy of the object this is.
+    pub(crate) fn mark(&self) -> Known {
+        match self {
+            Self::Json(outline) => outline.mark(),
+            Self::Protobuf { outline, .. } => {
+                Known::new(outline.uid.clone(), outline.resource_version.clone())
+            }
+        }
+    }
+
+    pub(crate) const fn resource_version(&self) -> Option<&ResourceVersion> {
+        match self {
+            Self::Json(outline) => outline.resource_version(),
+            Self::Protobuf { outline, .. } => outline.resource_version.as_ref(),
+        }
+    }
+
+    /// Whether it is the bookmark that ends the first state of a streaming list.
+    pub(crate) const fn ends_initial_events(&self) -> bool {
+        match self {
+            Self::Json(outline) => outline.initial_events_end,
+            Self::Protobuf { outline, .. } => outline.initial_events_end,
+        }
+    }
+}
+
+fn is_name(namespace: &str, name: &str) -> bool {
+    !name.is_empty() && !name.contains('/') && !namespace.contains('/')
+}

@@ -1,0 +1,371 @@
+//! Fields of messages, elements of lists and entries of maps, as serde asks for them.
+
+use serde::de::{DeserializeSeed, MapAccess, SeqAccess};
+
+use super::de::{Place, Scope, Types, Value};
+use super::fault::Fault;
+use super::node::{Many, Node};
+use super::reader::{Payload, Reader};
+use super::table::{Field, Message};
+
+/// How deep messages without a key of their own lie in each other; Kubernetes has two levels.
+const INLINED: usize = 4;
+/// The number of an object's metadata, and of the managed fields in it.
+const METADATA: u32 = 1;
+const MANAGED_FIELDS: u32 = 17;
+
+/// The fields of a message, with those of the messages that are inlined in it.
+pub(super) struct Fields<'de, 'c> {
+    scope: Scope<'c>,
+    types: Types<'de>,
+    /// The message, and what is inlined in it where the reader stands.
+    frames: [Frame<'de>; INLINED],
+    top: usize,
+    /// A field of the message that is left out; 0 for none.
+    skip: u32,
+    next: Option<(Node<'de>, Place)>,
+}
+
+/// A message on the way through its fields.
+#[derive(Clone, Copy)]
+struct Frame<'de> {
+    message: Message,
+    rest: Reader<'de>,
+    /// The number of the last field that was known.
+    last: u32,
+    /// Which fields there were, one bit for each number.
+    seen: u64,
+}
+
+impl<'de> Frame<'de> {
+    const fn new(message: Message, bytes: &'de [u8]) -> Self {
+        Self {
+            message,
+            rest: Reader(bytes),
+            last: 0,
+            seen: 0,
+        }
+    }
+
+    /// Once the bytes are used up: a field that is absent and that JSON shows as null.
+    fn next_null(&mut self) -> Option<Field> {
+        if !self.message.has_nulls() {
+            return None;
+        }
+        let mut missing = self.message.fields().filter(|(no, field)| {
+            field.is_null_when_absent()
+                && 1u64
+                    .checked_shl(*no)
+                    .is_some_and(|bit| self.seen & bit == 0)
+        });
+        let (no, field) = missing.next()?;
+        self.seen |= 1 << no;
+        Some(field)
+    }
+}
+
+impl<'de, 'c> Fields<'de, 'c> {
+    pub(super) fn new(
+        scope: Scope<'c>,
+        message: Message,
+        bytes: &'de [u8],
+        types: Types<'de>,
+    ) -> Self {
+        let skip = match scope.place {
+            Place::Root if !scope.progress.with_metadata => METADATA,
+            Place::Metadata if !scope.progress.keep_managed_fields => MANAGED_FIELDS,
+            _ => 0,
+        };
+        Self {
+            scope,
+            types,
+            frames: [Frame::new(message, bytes); INLINED],
+            top: 0,
+            skip,
+            next: None,
+        }
+    }
+
+    /// Fails unless all fields were read.
+    pub(super) fn end(&mut self) -> Result<(), Fault> {
+        match self.advance()? {
+            None => Ok(()),
+            Some(_) => Err(Fault::Value),
+        }
+    }
+
+    /// The key of the next field, whose value is put in `next`.
+    fn advance(&mut self) -> Result<Option<&'de str>, Fault> {
+        for types in &mut self.types {
+            if let Some((key, text)) = types.take() {
+                self.next = Some((Node::Name(text), Place::Other));
+                return Ok(Some(key));
+            }
+        }
+        loop {
+            let frame = &mut self.frames[self.top];
+            let start = frame.rest;
+            let Some((no, wire)) = frame.rest.tag()? else {
+                if let Some(field) = frame.next_null() {
+                    self.next = Some((Node::Null, Place::Other));
+                    return Ok(Some(field.name));
+                }
+                if self.top == 0 {
+                    return Ok(None);
+                }
+                self.top -= 1;
+                continue;
+            };
+            self.scope.progress.reached(start.0);
+            let is_skipped = self.top == 0 && no == self.skip;
+            let Some(field) = frame.message.field(no).filter(|_| !is_skipped) else {
+                frame.rest.payload(wire)?;
+                continue;
+            };
+            if no <= frame.last {
+                return Err(self.scope.progress.disorder());
+            }
+            frame.last = no;
+            frame.seen |= 1u64.checked_shl(no).unwrap_or(0);
+            let payload = frame.rest.payload(wire)?;
+            if field.is_repeated() || field.is_map() {
+                let many = run(field, no, start, &mut frame.rest)?;
+                let node = if field.is_map() {
+                    Node::Map(many)
+                } else {
+                    Node::Many(many)
+                };
+                self.next = Some((node, Place::Other));
+                return Ok(Some(field.name));
+            }
+            if field.is_inline() {
+                self.inline(field, payload)?;
+                continue;
+            }
+            let node = Node::of(field, payload)?;
+            let is_zero_time = field.omits_zero_time() && matches!(node, Node::Null);
+            if is_zero_time || field.omits_zero() && node.is_zero() {
+                continue;
+            }
+            let is_metadata = self.scope.place == Place::Root && self.top == 0 && no == METADATA;
+            let place = if is_metadata {
+                Place::Metadata
+            } else {
+                Place::Other
+            };
+            self.next = Some((node, place));
+            return Ok(Some(field.name));
+        }
+    }
+
+    /// Goes on with the fields of a message that has no key of its own.
+    fn inline(&mut self, field: Field, payload: Payload<'de>) -> Result<(), Fault> {
+        let Node::Object(message, bytes) = Node::of(field, payload)? else {
+            return Err(Fault::Encoding);
+        };
+        self.top += 1;
+        let frame = self.frames.get_mut(self.top).ok_or(Fault::TooDeep)?;
+        *frame = Frame::new(message, bytes);
+        Ok(())
+    }
+}
+
+/// All fields of this number that follow each other, of which the reader has passed the first.
+pub(super) fn run<'de>(
+    field: Field,
+    no: u32,
+    start: Reader<'de>,
+    rest: &mut Reader<'de>,
+) -> Result<Many<'de>, Fault> {
+    let mut count = 1;
+    loop {
+        let before = *rest;
+        match rest.tag()? {
+            Some((next, wire)) if next == no => {
+                rest.payload(wire)?;
+                count += 1;
+            }
+            _ => {
+                *rest = before;
+                break;
+            }
+        }
+    }
+    let length = start.0.len() - rest.0.len();
+    Ok(Many {
+        field,
+        no,
+        rest: Reader(&start.0[..length]),
+        count: Some(count),
+    })
+}
+
+impl<'de> MapAccess<'de> for Fields<'de, '_> {
+    type Error = Fault;
+
+    fn next_key_seed<K: DeserializeSeed<'de>>(
+        &mut self,
+        seed: K,
+    ) -> Result<Option<K::Value>, Fault> {
+        let Some(key) = self.advance()? else {
+            return Ok(None);
+        };
+        let node = Node::Name(key);
+        let scope = self.scope;
+        seed.deserialize(Value { node, scope }).map(Some)
+    }
+
+    fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, Fault> {
+        let (node, place) = self.next.take().ok_or(Fault::Value)?;
+        let scope = Scope {
+            place,
+            ..self.scope
+        };
+        seed.deserialize(Value { node, scope })
+    }
+}
+
+/// The elements of a list.
+pub(super) struct Elements<'de, 'c> {
+    scope: Scope<'c>,
+    many: Many<'de>,
+    /// Numbers that came in one field.
+    packed: Reader<'de>,
+}
+
+impl<'de, 'c> Elements<'de, 'c> {
+    pub(super) fn new(scope: Scope<'c>, many: Many<'de>) -> Self {
+        let scope = Scope {
+            place: Place::Other,
+            ..scope
+        };
+        Self {
+            scope,
+            many,
+            packed: Reader::default(),
+        }
+    }
+
+    /// Fails unless all elements were read.
+    pub(super) fn end(&mut self) -> Result<(), Fault> {
+        match self.advance()? {
+            None => Ok(()),
+            Some(_) => Err(Fault::Value),
+        }
+    }
+
+    fn advance(&mut self) -> Result<Option<Node<'de>>, Fault> {
+        let field = self.many.field;
+        loop {
+            if !self.packed.0.is_empty() {
+                return Node::of(field, self.packed.payload(field.wire())?).map(Some);
+            }
+            self.scope.progress.reached(self.many.rest.0);
+            match self.many.rest.field()? {
+                None => return Ok(None),
+                Some((no, _)) if no != self.many.no => {}
+                Some((_, Payload::Bytes(packed))) if field.wire() != super::reader::Wire::Bytes => {
+                    self.packed = Reader(packed);
+                }
+                Some((_, payload)) => return Node::of(field, payload).map(Some),
+            }
+        }
+    }
+}
+
+impl<'de> SeqAccess<'de> for Elements<'de, '_> {
+    type Error = Fault;
+
+    fn next_element_seed<T: DeserializeSeed<'de>>(
+        &mut self,
+        seed: T,
+    ) -> Result<Option<T::Value>, Fault> {
+        let Some(node) = self.advance()? else {
+            return Ok(None);
+        };
+        let scope = self.scope;
+        seed.deserialize(Value { node, scope }).map(Some)
+    }
+
+    fn size_hint(&self) -> Option<usize> {
+        self.many.count
+    }
+}
+
+/// The entries of a map.
+pub(super) struct Entries<'de, 'c> {
+    scope: Scope<'c>,
+    many: Many<'de>,
+    value: Option<Node<'de>>,
+}
+
+impl<'de, 'c> Entries<'de, 'c> {
+    pub(super) fn new(scope: Scope<'c>, many: Many<'de>) -> Self {
+        let scope = Scope {
+            place: Place::Other,
+            ..scope
+        };
+        Self {
+            scope,
+            many,
+            value: None,
+        }
+    }
+
+    /// Fails unless all entries were read.
+    pub(super) fn end(&mut self) -> Result<(), Fault> {
+        match self.many.rest.0 {
+            [] => Ok(()),
+            _ => Err(Fault::Value),
+        }
+    }
+}
+
+/// Key and value of an entry, as they are encoded.
+pub(super) fn entry(payload: Payload<'_>) -> Result<(&[u8], Option<Payload<'_>>), Fault> {
+    let Payload::Bytes(bytes) = payload else {
+        return Err(Fault::Encoding);
+    };
+    let (mut key, mut value) = (&b""[..], None);
+    let mut reader = Reader(bytes);
+    while let Some((no, payload)) = reader.field()? {
+        match (no, payload) {
+            (1, Payload::Bytes(bytes)) => key = bytes,
+            (1, _) => return Err(Fault::Encoding),
+            (2, payload) => value = Some(payload),
+            _ => {}
+        }
+    }
+    Ok((key, value))
+}
+
+impl<'de> MapAccess<'de> for Entries<'de, '_> {
+    type Error = Fault;
+
+    fn next_key_seed<K: DeserializeSeed<'de>>(
+        &mut self,
+        seed: K,
+    ) -> Result<Option<K::Value>, Fault> {
+        self.scope.progress.reached(self.many.rest.0);
+        let Some((_, payload)) = self.many.rest.field()? else {
+            return Ok(None);
+        };
+        let (key, value) = entry(payload)?;
+        self.value = Some(match value {
+            Some(payload) => Node::of(self.many.field, payload)?,
+            None => Node::zero(self.many.field)?,
+        });
+        let (node, scope) = (Node::Key(key), self.scope);
+        seed.deserialize(Value { node, scope }).map(Some)
+    }
+
+    fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, Fault> {
+        let node = self.value.take().ok_or(Fault::Value)?;
+        let scope = self.scope;
+        seed.deserialize(Value { node, scope })
+    }
+
+    fn size_hint(&self) -> Option<usize> {
+        self.many.count
+    }
+}
