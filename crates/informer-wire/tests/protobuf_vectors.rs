@@ -4,13 +4,9 @@
 //! folder that does. Without it the tests say that they were skipped.
 #![allow(missing_docs, reason = "these are tests")]
 
-use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use informer_wire::{
-    Compact, DecodeOptions, FromWire, Metadata, ObjectMeta, View, WireFormat, decode_object,
-};
-use serde::Serialize;
+use informer_wire::{DecodeOptions, FromWire, WireFormat, decode_object};
 use serde_json::Value;
 
 /// One object in both formats.

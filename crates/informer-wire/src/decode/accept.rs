@@ -1,6 +1,7 @@
 //! What is asked of a server: the form of objects, in the formats that can be read.
 
 use super::format::{ReadVerb, WireFormat};
+use crate::resource::Resource;
 
 /// Which form of objects a type is read from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -15,6 +16,21 @@ pub enum ObjectForm {
 }
 
 impl ObjectForm {
+    /// Whether this form can be read from the protobuf that servers write of this resource. Metadata alone always can:
+    /// its message is the same whatever it is of.
+    ///
+    /// ```
+    /// use informer_wire::{ObjectForm, Resource, Scope};
+    ///
+    /// let widgets = Resource::new("demo.example", "v1", "Widget", "widgets", Scope::Namespaced);
+    /// assert!(!ObjectForm::Whole.has_protobuf(&widgets));
+    /// assert!(ObjectForm::Metadata.has_protobuf(&widgets));
+    /// ```
+    #[must_use]
+    pub fn has_protobuf(self, resource: &Resource) -> bool {
+        self == Self::Metadata || resource.has_protobuf()
+    }
+
     /// The value of the `Accept` header that asks for this form in these formats, the first one preferred.
     ///
     /// ```

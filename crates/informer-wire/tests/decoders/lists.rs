@@ -187,7 +187,10 @@ fn items_that_are_no_objects_refuse_the_page() {
         let body = format!(r#"{{"kind":"PodList","items":[{A},{item}],"metadata":{{}}}}"#);
         let (items, end) = list::<Value>(&body);
         assert_eq!(items.len(), 1, "{item}");
-        assert!(matches!(end, Err(DecodeError::Malformed { .. })), "{item}: {end:?}");
+        assert!(
+            matches!(end, Err(DecodeError::Malformed { .. })),
+            "{item}: {end:?}"
+        );
     }
 }
 
