@@ -37,7 +37,6 @@ const TASKS: &[Task] = &[
         run: e2e::run,
     },
     Task {
-<<<<<<< HEAD
         name: "interleavings",
         about: interleavings::ABOUT,
         run: interleavings::run,
@@ -51,11 +50,11 @@ const TASKS: &[Task] = &[
         name: "mutants",
         about: mutants::ABOUT,
         run: mutants::run,
-=======
+    },
+    Task {
         name: "wire-table",
         about: wire_table::ABOUT,
         run: wire_table::run,
->>>>>>> 8d6f5d9 (wire: read protobuf by a table of Kubernetes' fields)
     },
 ];
 
@@ -85,16 +84,9 @@ fn main() -> ExitCode {
 fn print_help() {
     println!("Usage: cargo xtask TASK [ARGUMENTS]\n");
     for task in TASKS {
-<<<<<<< HEAD
         let names = std::iter::once(task.name).chain(std::iter::repeat(""));
         for (name, line) in names.zip(task.about.lines()) {
             println!("  {name:<14} {line}");
-=======
-        let mut lines = task.about.lines();
-        println!("  {:<11} {}", task.name, lines.next().unwrap_or_default());
-        for line in lines {
-            println!("              {line}");
->>>>>>> 8d6f5d9 (wire: read protobuf by a table of Kubernetes' fields)
         }
     }
 }
