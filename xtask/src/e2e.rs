@@ -1,11 +1,12 @@
 //! `cargo xtask e2e`: builds the real API server from its Go modules and runs our end-to-end tests against it.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Instant;
 
 use anyhow::{Context, bail};
 
 use crate::cmd::Cmd;
+use crate::go::{self, Unbuilt};
 use crate::workspace;
 
 pub(crate) const ABOUT: &str = "\
@@ -27,7 +28,7 @@ pub(crate) fn run(arguments: &[String]) -> anyhow::Result<()> {
     let given = |flag: &str| flags.iter().any(|given| *given == flag);
     let root = workspace::root();
     let started = Instant::now();
-    let server = match build_server(&root) {
+    let server = match go::build(&root, "apiserver") {
         Ok(server) => server,
         Err(Unbuilt::Missing(reason)) if !given("--strict") => {
             println!("SKIP e2e ({reason})");
@@ -69,64 +70,4 @@ fn run_scenarios(root: &Path, server: &Path, scenarios: &[&String]) -> anyhow::R
         run = run.arg(scenario);
     }
     run.run()
-}
-
-/// Why there is no server.
-enum Unbuilt {
-    /// Go, or the modules, cannot be had here.
-    Missing(String),
-    /// Our own program does not compile.
-    Failed(anyhow::Error),
-}
-
-/// Builds `e2e/apiserver`. Go keeps what it compiled, so a second build takes seconds.
-fn build_server(root: &Path) -> Result<PathBuf, Unbuilt> {
-    let source = root.join("e2e/apiserver");
-    let needed = required_go(&source).map_err(Unbuilt::Failed)?;
-    let install = format!("install Go {needed} or newer from https://go.dev/dl");
-    let go = |words: &str| {
-        Cmd::new("go")
-            .words(words)
-            .dir(&source)
-            .env("GOFLAGS", "-mod=readonly")
-    };
-    let Ok(version) = go("env GOVERSION").output() else {
-        return Err(Unbuilt::Missing(format!("no usable Go; {install}")));
-    };
-    println!("{} found, {needed} needed", version.trim());
-    // Apart from the build, so that "no network" and "does not compile" are told apart.
-    if let Err(error) = go("mod download").run() {
-        return Err(Unbuilt::Missing(format!(
-            "the Go modules cannot be fetched: {error}"
-        )));
-    }
-    let server = root.join("target/e2e/apiserver");
-    let build = go("build -trimpath -buildvcs=false -ldflags=-s -o")
-        .arg(&server)
-        .arg(".");
-    build.run().map_err(Unbuilt::Failed)?;
-    Ok(server)
-}
-
-/// The version in the `go` line of `go.mod`.
-fn required_go(source: &Path) -> anyhow::Result<String> {
-    let path = source.join("go.mod");
-    let text = std::fs::read_to_string(&path).with_context(|| path.display().to_string())?;
-    let version = text.lines().find_map(|line| line.strip_prefix("go "));
-    Ok(version
-        .context("go.mod has no `go` line")?
-        .trim()
-        .to_owned())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_needed_go_is_read_from_the_module() {
-        let version =
-            required_go(&workspace::root().join("e2e/apiserver")).expect("go.mod is there");
-        assert!(version.starts_with("1."), "{version}");
-    }
 }

@@ -4,6 +4,7 @@ mod bench;
 mod ci;
 mod cmd;
 mod e2e;
+mod go;
 mod interleavings;
 mod mutants;
 mod tidy;

@@ -217,12 +217,15 @@ impl Bench {
 
     /// The median time of a batch, alone and while another thread lists.
     fn batches_beside_a_lister(&self) {
-        if !self.wants("batch_64") {
+        if !self.wants("indexer_batch_64_alone") && !self.wants("indexer_batch_64_beside_lister") {
             return;
         }
         let store = filled(&self.pods);
         let mut i = 0;
-        report("batch_64_alone", median_batch(&store, &self.pods, &mut i));
+        report(
+            "indexer_batch_64_alone",
+            median_batch(&store, &self.pods, &mut i),
+        );
         let stop = AtomicBool::new(false);
         std::thread::scope(|scope| {
             scope.spawn(|| {
@@ -231,7 +234,7 @@ impl Bench {
                 }
             });
             report(
-                "batch_64_beside_lister",
+                "indexer_batch_64_beside_lister",
                 median_batch(&store, &self.pods, &mut i),
             );
             stop.store(true, Ordering::Relaxed);

@@ -15,7 +15,9 @@ const WIDTH: usize = 11;
 /// A number that no entry has. It fills the places that none takes, so that a look-up need not ask how many there are.
 const NOBODY: u32 = u32::MAX;
 
+/// In this order: wherever a bucket starts, the tags lie in one cache line, mostly with the first numbers.
 #[derive(Clone)]
+#[repr(C)]
 struct Bucket {
     tags: [u8; WIDTH],
     len: u8,
