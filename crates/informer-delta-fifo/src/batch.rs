@@ -1,5 +1,6 @@
 //! A batch: what was taken out of the queue, until it is acknowledged.
 
+use std::collections::HashSet;
 use std::fmt;
 use std::iter::FusedIterator;
 use std::sync::Arc;
@@ -82,6 +83,17 @@ impl<K: Object> Batch<K> {
         self.flight = None;
         // The content is dropped after the lock is released.
         let applied = self.shared.change(|state| state.ack());
+        drop(applied);
+    }
+
+    /// Says that the batch was applied, but for these keys: their deltas return to the front of the queue, older than
+    /// newer deltas of the same keys. Do not take over [`applied_up_to`](Self::applied_up_to) then.
+    #[doc(alias = "AddIfNotPresent")]
+    #[doc(alias = "RetryOnError")]
+    pub fn ack_except<'a>(mut self, keys: impl IntoIterator<Item = &'a ObjectKey>) {
+        let keys: HashSet<&ObjectKey> = keys.into_iter().collect();
+        self.flight = None;
+        let applied = self.shared.change(|state| state.ack_except(&keys));
         drop(applied);
     }
 }

@@ -20,4 +20,6 @@ pub struct Stats {
     pub unknown_deletions: u64,
     /// Batches that came back unacknowledged since the start.
     pub returned_batches: u64,
+    /// Keys that came back alone, because they could not be applied, since the start.
+    pub returned_keys: u64,
 }

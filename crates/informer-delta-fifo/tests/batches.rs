@@ -394,3 +394,33 @@ fn handles_batches_and_waits_may_cross_threads() {
     may_cross(&fifo.try_pop_batch(1));
     may_cross(&fifo);
 }
+
+// INV-FIFO-17: what could not be applied comes back alone, before newer deltas of its key, and holds back the version.
+#[test]
+fn keys_that_could_not_be_applied_come_back_alone() {
+    let fifo = fifo();
+    fifo.replaced(&[thing("a", 1, 1), thing("b", 1, 2), thing("c", 1, 3)], 5);
+    let list = fifo.try_pop_batch(1).expect("the list");
+    fifo.updated(&thing("b", 1, 7));
+    list.ack_except([&key("b")]);
+    assert!(fifo.has_synced(), "the rest was applied");
+    let again = fifo.try_pop_batch(10).expect("b again");
+    assert_eq!(short(&again), ["b: Replaced 2, Updated 7"]);
+    assert_eq!(again.applied_up_to(), Some(&version(7)));
+    fifo.updated(&thing("a", 1, 8));
+    again.ack_except([&key("b"), &key("not in it")]);
+    let once_more = fifo.try_pop_batch(1).expect("b, before a");
+    assert_eq!(short(&once_more), ["b: Replaced 2, Updated 7"]);
+    once_more.ack();
+    assert_eq!(fifo.stats().returned_keys, 2);
+
+    // Behind it there is more, but nothing is told beyond what was applied before it failed.
+    let out = fifo.try_pop_batch(10).expect("a");
+    out.ack_except([&key("a")]);
+    fifo.updated(&thing("c", 1, 9));
+    let again = fifo.try_pop_batch(1).expect("a again");
+    assert_eq!(again.applied_up_to(), Some(&version(8)));
+    again.ack_except([&key("a")]);
+    drop(fifo.try_pop_batch(1).expect("a once more"));
+    assert_eq!(fifo.stats().returned_batches, 1);
+}

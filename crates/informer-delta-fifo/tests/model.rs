@@ -49,6 +49,8 @@ enum Call {
     Abandon,
     Pop(usize),
     Ack,
+    /// This name could not be applied.
+    AckExcept(usize),
     /// Dropped, perhaps after it was applied.
     Drop {
         applied: bool,
@@ -90,7 +92,8 @@ fn call() -> impl Strategy<Value = Call> {
         1 => (1..30u64, prop::bool::weighted(0.2)).prop_map(|(v, rewind)| Call::Finish(v, rewind)),
         1 => Just(Call::Abandon),
         5 => (0..4usize).prop_map(Call::Pop),
-        4 => Just(Call::Ack),
+        3 => Just(Call::Ack),
+        2 => (0..NAMES.len()).prop_map(Call::AckExcept),
         2 => any::<bool>().prop_map(|applied| Call::Drop { applied }),
     ]
 }
@@ -208,6 +211,7 @@ impl Twins {
             }
             Call::Pop(max) => self.pop(*max),
             Call::Ack => self.ack(),
+            Call::AckExcept(name) => self.ack_except(NAMES[*name]),
             Call::Drop { applied } => self.drop_batch(*applied),
         }
     }
@@ -278,9 +282,19 @@ impl Twins {
             return;
         };
         self.store.apply(&batch);
-        self.model.apply();
+        self.model.apply(None);
         batch.ack();
         self.model.ack();
+    }
+
+    fn ack_except(&mut self, name: &str) {
+        let Some(batch) = self.batch.take() else {
+            return;
+        };
+        self.store.apply_except(&batch, Some(&key(name)));
+        self.model.apply(Some(name));
+        batch.ack_except([&key(name)]);
+        self.model.ack_except(name);
     }
 
     fn drop_batch(&mut self, applied: bool) {
@@ -289,7 +303,7 @@ impl Twins {
         };
         if applied {
             self.store.apply(&batch);
-            self.model.apply();
+            self.model.apply(None);
         }
         drop(batch);
         self.model.give_back();

@@ -41,6 +41,11 @@ impl Arrival {
         self.complete.as_ref()
     }
 
+    /// Up to where everything was applied.
+    pub(crate) fn applied_up_to(&self) -> Option<&ResourceVersion> {
+        self.applied.as_ref()
+    }
+
     /// True if nothing as new as this has arrived, as is so after a rewind.
     pub(crate) fn is_beyond(&self, version: &ResourceVersion) -> bool {
         let mut arrived = self.complete.iter().chain(&self.after_lists);
@@ -73,9 +78,13 @@ impl Arrival {
 
     /// A consumer has applied everything up to this version.
     pub(crate) fn applied(&mut self, version: Option<&ResourceVersion>) {
-        if let Some(version) = version {
-            self.applied = Some(version.clone());
-        }
+        let Some(version) = version else { return };
+        // What was taken out before a rewind says nothing of the time after it.
+        let is_ahead = self
+            .complete
+            .as_ref()
+            .is_none_or(|mark| mark.is_older_than(version));
+        self.applied = (!is_ahead).then(|| version.clone());
     }
 
     pub(crate) fn open_list(&mut self) -> Opened {
@@ -99,6 +108,7 @@ impl Arrival {
         if rewind {
             self.complete = None;
             self.after_lists = None;
+            self.applied = None;
         }
         if version.is_unset() {
             return;

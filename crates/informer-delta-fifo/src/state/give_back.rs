@@ -50,6 +50,15 @@ impl<K: Object> State<K> {
                 self.restore_list(listed);
             }
         }
+        self.return_entries(entries);
+    }
+
+    /// Puts entries back at the front, in their order.
+    pub(super) fn return_entries(&mut self, entries: Vec<Entry<K>>) {
+        if let Some(line) = &mut self.line {
+            let lead = entries.len();
+            return line.push_front(Flight::new(entries, lead));
+        }
         let place = if self.replace.is_some() {
             Place::Replace
         } else {

@@ -1,12 +1,16 @@
 //! Taking out what comes next, and hearing that it was applied.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
-use informer_store::{Object, ResourceVersion, mutant};
+use informer_store::{Object, ObjectKey, ResourceVersion, mutant};
 
-use crate::state::flight::{Flight, FlightReplace};
+use crate::delta::{Delta, single};
+use crate::state::append::listed_delta;
+use crate::state::flight::{Flight, FlightReplace, Told};
 use crate::state::list::Listed;
-use crate::state::queue::Place;
+use crate::state::queue::{Entry, Place};
+use crate::state::rules::Newest;
 use crate::state::{Replacement, State, Sync};
 
 impl<K: Object> State<K> {
@@ -100,15 +104,64 @@ impl<K: Object> State<K> {
     /// The batch that is out was applied. What it held may be dropped.
     pub(crate) fn ack(&mut self) -> Option<Arc<Flight<K>>> {
         let flight = self.flight.take()?;
-        if flight
-            .replace
-            .as_ref()
-            .is_some_and(|replace| replace.completes_sync)
-            && !mutant!("fifo-lose-sync-count")
-        {
-            self.sync = Sync::Synced;
-        }
+        self.complete_sync(&flight);
         self.arrival.applied(flight.applied_up_to.as_ref());
         Some(flight)
+    }
+
+    /// The batch that is out was applied but for these keys, which return. What it held may be dropped.
+    pub(crate) fn ack_except(&mut self, keys: &HashSet<&ObjectKey>) -> Option<Arc<Flight<K>>> {
+        if !self
+            .flight
+            .as_ref()?
+            .iter()
+            .any(|(key, _)| keys.contains(key))
+        {
+            return self.ack();
+        }
+        let flight = self.flight.take()?;
+        self.complete_sync(&flight);
+        let entries: Vec<_> = flight
+            .iter()
+            .filter(|(key, _)| keys.contains(key))
+            .filter_map(|(key, told)| self.returning_entry(&flight, key, told))
+            .collect();
+        self.counts.returned_keys += entries.len() as u64;
+        self.return_entries(entries);
+        Some(flight)
+    }
+
+    fn complete_sync(&mut self, flight: &Flight<K>) {
+        let completes_sync = flight
+            .replace
+            .as_ref()
+            .is_some_and(|replace| replace.completes_sync);
+        if completes_sync && !mutant!("fifo-lose-sync-count") {
+            self.sync = Sync::Synced;
+        }
+    }
+
+    fn returning_entry(
+        &self,
+        flight: &Flight<K>,
+        key: &ObjectKey,
+        told: Told<'_, K>,
+    ) -> Option<Entry<K>> {
+        let chain = match told {
+            Told::Chain(chain) => chain.iter().cloned().collect(),
+            Told::Listed(object) => single(listed_delta(
+                Listed::Object(Arc::clone(object)),
+                self.emit_replaced,
+            )?),
+            Told::SetAside => single(Delta::SetAside(None)),
+        };
+        let mut entry = self.new_entry(key.clone(), chain, flight.since?);
+        entry.deleted_at = match flight.newest(key) {
+            Some(Newest::Gone(at)) => at.map(Box::new),
+            _ => None,
+        };
+        // Until it is applied, no more is than before.
+        entry.before = self.arrival.applied_up_to().cloned();
+        Some(entry)
     }
 }

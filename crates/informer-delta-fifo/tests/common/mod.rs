@@ -107,9 +107,18 @@ impl NaiveStore {
 
     /// Applies a batch by presence, as a controller does, and says what a handler hears.
     pub(crate) fn apply(&self, batch: &Batch<Thing>) -> Vec<String> {
+        self.apply_except(batch, None)
+    }
+
+    /// The same, but one key fails.
+    pub(crate) fn apply_except(
+        &self,
+        batch: &Batch<Thing>,
+        but: Option<&ObjectKey>,
+    ) -> Vec<String> {
         let mut objects = self.0.lock();
         let mut heard = Vec::new();
-        for deltas in batch.iter() {
+        for deltas in batch.iter().filter(|deltas| Some(deltas.key()) != but) {
             let key = deltas.key();
             for delta in deltas.deltas() {
                 match delta {

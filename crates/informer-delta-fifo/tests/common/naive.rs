@@ -431,6 +431,7 @@ impl Model {
         if rewind {
             self.complete = None;
             self.after_lists = None;
+            self.applied = None;
         }
         if !newer(self.complete, Some(version)) {
             self.complete = Some(version);
@@ -707,9 +708,9 @@ impl Model {
     }
 
     /// Applies what is out to the store, in its own way: the end of each chain.
-    pub(crate) fn apply(&mut self) {
+    pub(crate) fn apply(&mut self, but: Option<&str>) {
         let flying: Vec<Entry> = self.flying().into_iter().cloned().collect();
-        for entry in flying {
+        for entry in flying.into_iter().filter(|entry| Some(&*entry.name) != but) {
             match entry.newest() {
                 Some(Newest::Present(object)) => {
                     self.store.insert(entry.name, object);
@@ -728,7 +729,45 @@ impl Model {
         };
         self.synced |= flight.replace.is_some_and(|replace| replace.completes_sync);
         if flight.applied_up_to.is_some() {
-            self.applied = flight.applied_up_to;
+            self.applied = flight
+                .applied_up_to
+                .filter(|_| self.complete >= flight.applied_up_to);
+        }
+    }
+
+    /// What is out was applied but for this name, which comes back.
+    pub(crate) fn ack_except(&mut self, name: &str) {
+        let mut back: Vec<Entry> = self.flying().into_iter().cloned().collect();
+        back.retain(|entry| entry.name == name);
+        let Some(mut entry) = back.pop() else {
+            return self.ack();
+        };
+        let applied = self.applied;
+        entry
+            .chain
+            .iter_mut()
+            .for_each(|queued| queued.before = applied);
+        let Some(flight) = self.flight.take() else {
+            return;
+        };
+        self.synced |= flight.replace.is_some_and(|replace| replace.completes_sync);
+        if self.in_order {
+            self.line.insert(
+                0,
+                Unit {
+                    lead: vec![entry],
+                    list: vec![],
+                    replace: None,
+                    before: applied,
+                },
+            );
+            return;
+        }
+        self.merge_newer(&mut entry);
+        if self.replace.is_some() {
+            self.lead.insert(0, entry);
+        } else {
+            self.rest.insert(0, entry);
         }
     }
 
