@@ -37,6 +37,17 @@
 //! - An informer stops within about a second at any moment, and everything of it has ended then, but for a thread whose
 //!   handler does not return. Dropping the last handle stops it too.
 //!
+//! # The layers below
+//!
+//! | type | is |
+//! |---|---|
+//! | [`SharedInformer`] | many handlers, each with a queue of its own |
+//! | [`Informer`] | one handler, in the loop that writes the store: client-go's `NewInformer` |
+//! | [`Controller`] | the loop alone: a queue, what fills it, and a [`Process`] of yours that applies what comes out |
+//!
+//! All three run on one loop. What a process or handler could not do is counted and reported, and the next list repairs
+//! it.
+//!
 //! # Where it differs from client-go
 //!
 //! Handlers' queues join events by default ([`QueuePolicy::Unbounded`] is client-go's way). A new UID is told as two
@@ -63,6 +74,7 @@ mod notification;
 mod processor;
 mod queue;
 mod resync;
+mod single;
 mod synced;
 mod tasks;
 #[cfg(test)]
@@ -70,6 +82,10 @@ mod testing;
 mod wait;
 
 pub use apply::RecreatedAs;
+pub use controller::{
+    Controller, ControllerConfig, ControllerMonitor, ControllerStatus, Failures, Process,
+    ProcessEach,
+};
 pub use error::{InformerStopped, RunError};
 pub use event::{Cause, Event};
 pub use factory::{FactorySyncError, InformerFactory, InformerFactoryBuilder};
@@ -79,5 +95,6 @@ pub use handler::{
 };
 pub use informer::{InformerStatus, OnStop, SharedInformer, SharedInformerBuilder};
 pub use queue::QueuePolicy;
+pub use single::{Informer, InformerBuilder};
 pub use synced::{CatchUpError, CaughtUp, Progress, SyncError, Synced};
 pub use wait::{Wait, Waiting};

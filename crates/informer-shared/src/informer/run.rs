@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 use super::options::OnStop;
 use super::shared::Shared;
 use super::source::Source;
-use crate::controller::Controller;
+use crate::controller::{Engine, Record, SharedProcess};
 use crate::error::RunError;
 use crate::handler::HandlerFailure;
 
@@ -35,8 +35,10 @@ async fn run_and_shut_down<K: Object>(
     source: Source,
     stop: CancellationToken,
 ) -> Result<(), RunError> {
-    let mut controller = Controller::new(Arc::clone(shared));
-    let run = AssertUnwindSafe(controller.run(source, &stop)).catch_unwind();
+    let process = SharedProcess::new(Arc::clone(shared));
+    let record = Arc::new(Record::new(Arc::clone(&shared.name)));
+    let mut engine = Engine::new(shared.fifo.clone(), process, record);
+    let run = AssertUnwindSafe(engine.run(source, &stop, &shared.stop)).catch_unwind();
     let outcome = run.await.unwrap_or_else(|panic| {
         let message = Arc::from(HandlerFailure::from_panic(&*panic).to_string());
         Err(RunError::Panicked {
@@ -53,7 +55,12 @@ async fn run_and_shut_down<K: Object>(
     } else {
         OnStop::Drop
     };
-    controller.shut_down(on_stop).await;
+    // In order: what feeds the cache, the cache, the handlers.
+    shared.stop.cancel();
+    engine.process.take_in_handlers();
+    shared.registry.close();
+    engine.shut_down(on_stop.drains()).await;
+    engine.process.join_handlers(on_stop).await;
     outcome
 }
 
