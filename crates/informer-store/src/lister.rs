@@ -103,11 +103,11 @@ impl<K: Object> Lister<K> {
     /// When there is none.
     pub fn get<Q: KeyLike + ?Sized>(&self, key: &Q) -> Result<Arc<K>, NotFound> {
         self.store.get(key).ok_or_else(|| {
-            let (namespace, name) = match key.as_text().split_once('/') {
-                Some((namespace, name)) => (Some(namespace.to_owned()), name),
-                None => (None, key.as_text()),
-            };
-            self.not_found(namespace, name)
+            let text = key.as_text();
+            match text.parse::<ObjectKey>() {
+                Ok(key) => self.not_found(key.namespace(), key.name()),
+                Err(_) => self.not_found(None, text),
+            }
         })
     }
 
@@ -120,10 +120,10 @@ impl<K: Object> Lister<K> {
         }
     }
 
-    fn not_found(&self, namespace: Option<String>, name: &str) -> NotFound {
+    fn not_found(&self, namespace: Option<&str>, name: &str) -> NotFound {
         NotFound {
             resource: Arc::clone(&self.resource),
-            namespace,
+            namespace: namespace.map(str::to_owned),
             name: name.to_owned(),
         }
     }
@@ -173,7 +173,7 @@ impl<K: Object> NamespaceLister<K> {
             .store
             .get(&ObjectKey::namespaced(&self.namespace, name))
             .ok_or_else(|| {
-                let namespace = Some(self.namespace.to_string()).filter(|n| !n.is_empty());
+                let namespace = Some(&*self.namespace).filter(|n| !n.is_empty());
                 self.lister.not_found(namespace, name)
             })
     }
