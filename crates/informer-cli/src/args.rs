@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use informer::http::WirePreference;
 
 /// Follow Kubernetes objects as an informer does.
 #[derive(Debug, Parser)]
@@ -211,6 +212,19 @@ pub(crate) enum Wire {
     Auto,
     /// JSON.
     Json,
+    /// Protobuf alone: kinds of Kubernetes itself, and metadata.
+    Protobuf,
+}
+
+impl Wire {
+    /// The lister's name for it.
+    pub(crate) const fn preference(self) -> WirePreference {
+        match self {
+            Self::Auto => WirePreference::Auto,
+            Self::Json => WirePreference::Json,
+            Self::Protobuf => WirePreference::Protobuf,
+        }
+    }
 }
 
 impl ListMode {

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
-use informer::http::{HttpListerWatcher, Traffic};
+use informer::http::{HttpConfig, HttpListerWatcher, Traffic};
 use informer::reflector::Report;
 use informer::wire::WireFormat;
 use informer::{
@@ -50,7 +50,7 @@ pub(crate) async fn run(what: &BenchCommand) -> anyhow::Result<ExitCode> {
             resource: resource.clone(),
             tell: tell.clone(),
         };
-        forms::run(args.form, &resource, bench).await
+        forms::run(args.form, args.wire, &resource, bench).await
     };
     tokio::select! {
         line = measured => json::line(&line?)?,
@@ -108,7 +108,8 @@ impl Job for Bench<'_> {
     type Output = Line;
 
     async fn run<K: FromWire + Object>(self) -> anyhow::Result<Line> {
-        let source = HttpListerWatcher::<K>::new(self.client, self.resource.clone());
+        let source = HttpListerWatcher::<K>::new(self.client, self.resource.clone())
+            .config(HttpConfig::default().wire(self.args.wire.preference()));
         let traffic = source.traffic();
         let informer = informer(source, &self.resource, self.args, self.tell)?;
         let (count, counted) = updates(self.events.unwrap_or(u64::MAX));
@@ -232,6 +233,7 @@ fn per_second(events: u64, elapsed: Duration) -> f64 {
 fn wire(traffic: &Traffic) -> &'static str {
     match traffic.format() {
         Some(WireFormat::Json) => "json",
+        Some(WireFormat::Protobuf) => "protobuf",
         _ => "none",
     }
 }

@@ -1,10 +1,11 @@
 //! The forms in which objects are held, and the work that is the same for each.
 
+use informer::wire::ObjectForm;
 use informer::{Dynamic, FromWire, Metadata, Object, Resource, StaticResource, View};
 use k8s_openapi::api::core::v1::Pod;
 use serde::Deserialize;
 
-use crate::args::Form;
+use crate::args::{Form, Wire};
 use crate::failure::Usage;
 use crate::kinds::{self, Typed};
 
@@ -23,12 +24,22 @@ pub(crate) trait Job {
 /// Does the work on objects of the form that was asked for.
 ///
 /// # Errors
-/// When the resource has no such form, or the work fails.
+/// When the resource has no such form or not in that wire format, or the work fails.
 pub(crate) async fn run<J: Job>(
     form: Form,
+    wire: Wire,
     resource: &Resource,
     job: J,
 ) -> anyhow::Result<J::Output> {
+    let asked = match form {
+        Form::Metadata => Metadata::form(),
+        Form::Compact | Form::Typed | Form::View => ObjectForm::Whole,
+    };
+    if wire == Wire::Protobuf && !asked.has_protobuf(resource) {
+        return Err(Usage::error(format!(
+            "--wire protobuf knows the kinds of Kubernetes itself, not {resource}; use --wire auto"
+        )));
+    }
     match form {
         Form::Compact => job.run::<Dynamic>().await,
         Form::Metadata => job.run::<Metadata>().await,

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 use std::time::Duration;
 
-use informer::http::HttpListerWatcher;
+use informer::http::{HttpConfig, HttpListerWatcher};
 use informer::{Client, FromWire, Object, ReflectorConfig, Resource, Scope};
 
 use crate::args::WatchArgs;
@@ -51,7 +51,7 @@ pub(crate) async fn run(args: &WatchArgs) -> anyhow::Result<ExitCode> {
         end,
     };
     let resource = follow.resource.clone();
-    forms::run(args.form, &resource, follow).await
+    forms::run(args.form, args.wire, &resource, follow).await
 }
 
 /// The command was told to end before it knew what to follow.
@@ -82,7 +82,8 @@ impl<E: Future<Output = ()>> Job for Follow<'_, E> {
             resync: self.args.resync,
             once: self.args.once.then_some(self.args.sync_timeout),
         };
-        let mut source = HttpListerWatcher::<K>::new(self.client, self.resource.clone());
+        let mut source = HttpListerWatcher::<K>::new(self.client, self.resource.clone())
+            .config(HttpConfig::default().wire(self.args.wire.preference()));
         if let (Scope::Namespaced, Some(namespace)) =
             (self.resource.scope, &self.args.selection.namespace)
         {

@@ -231,8 +231,9 @@ fn tags(annotation: Option<&str>) -> impl Iterator<Item = &str> {
         .filter(|tag| !tag.is_empty())
 }
 
-/// The first place where two values differ.
-fn difference(at: &str, ours: &Value, servers: &Value) -> Option<String> {
+/// The first place where two values differ. A null is as good as nothing: the server writes it in JSON for some empty
+/// fields, which protobuf does not have, and every type reads both alike.
+pub(crate) fn difference(at: &str, ours: &Value, servers: &Value) -> Option<String> {
     match (ours, servers) {
         (Value::Object(a), Value::Object(b)) => {
             let keys: BTreeSet<&String> = a.keys().chain(b.keys()).collect();
@@ -240,6 +241,7 @@ fn difference(at: &str, ours: &Value, servers: &Value) -> Option<String> {
                 let at = format!("{at}/{key}");
                 match (a.get(key), b.get(key)) {
                     (Some(a), Some(b)) => difference(&at, a, b),
+                    (Some(Value::Null), None) | (None, Some(Value::Null)) => None,
                     (Some(a), None) => Some(format!("{at} is {a}, on the server absent")),
                     (None, b) => Some(format!(
                         "{at} is absent, on the server {}",

@@ -4,9 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context;
-use informer::http::HttpListerWatcher;
+use informer::http::{HttpConfig, HttpListerWatcher, Traffic};
 use informer::reflector::Report;
 use informer::shared::InformerStatus;
+use informer::wire::WireFormat;
 use informer::{
     Client, Compact, Dynamic, Event, FromWire, Metadata, QueuePolicy, Registration,
     ResourceVersion, SharedInformer,
@@ -36,6 +37,7 @@ pub(super) fn start(setup: Setup, client: Client) -> anyhow::Result<Box<dyn Obse
 struct Running<K: Judged> {
     setup: Setup,
     informer: SharedInformer<K>,
+    traffic: Traffic,
     handlers: Mutex<Vec<Handler<K>>>,
     requests: Arc<Mutex<Requests>>,
     reports: Reports,
@@ -50,7 +52,9 @@ struct Handler<K> {
 impl<K: Judged + FromWire> Running<K> {
     fn boxed(setup: Setup, client: Client) -> anyhow::Result<Box<dyn Observed>> {
         let source = HttpListerWatcher::<K>::new(client, setup.kind.resource())
+            .config(HttpConfig::default().wire(setup.wire))
             .namespace(setup.namespace.unwrap_or_default());
+        let traffic = source.traffic();
         let (source, requests) = Counted::new(source);
         let reports = Reports::default();
         let reported = Arc::clone(&reports);
@@ -63,6 +67,7 @@ impl<K: Judged + FromWire> Running<K> {
         let running = Self {
             setup,
             informer,
+            traffic,
             handlers: Mutex::default(),
             requests,
             reports,
@@ -158,6 +163,10 @@ impl<K: Judged> Running<K> {
 impl<K: Judged> Observed for Running<K> {
     fn setup(&self) -> &Setup {
         &self.setup
+    }
+
+    fn format(&self) -> Option<WireFormat> {
+        self.traffic.format()
     }
 
     fn synced(&self) -> Pending<'_> {

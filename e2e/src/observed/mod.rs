@@ -12,12 +12,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, ensure};
+use informer::http::WirePreference;
 use informer::reflector::{BackoffConfig, Operation, Report};
 use informer::shared::InformerStatus;
+use informer::wire::WireFormat;
 use informer::{Client, ListMode, ReflectorConfig, ResourceVersion};
 use parking_lot::Mutex;
 
-pub(crate) use fresh::Fresh;
+pub(crate) use fresh::{Fresh, difference};
 pub(crate) use history::{Counts, Deletion};
 pub(crate) use requests::Requests;
 
@@ -52,6 +54,7 @@ pub(crate) struct Setup {
     pub(crate) kind: Kind,
     pub(crate) form: Form,
     pub(crate) mode: ListMode,
+    pub(crate) wire: WirePreference,
     pub(crate) page_size: u32,
     pub(crate) namespace: Option<&'static str>,
     pub(crate) labels: Option<&'static str>,
@@ -66,11 +69,28 @@ impl Setup {
             kind,
             form,
             mode,
+            wire: WirePreference::Auto,
             page_size: 25,
             namespace: None,
             labels: None,
             fields: None,
             slowness: Duration::ZERO,
+        }
+    }
+
+    /// In this wire format.
+    pub(crate) fn wire(mut self, wire: WirePreference) -> Self {
+        self.wire = wire;
+        self
+    }
+
+    /// The format in which answers are to come: protobuf for what the server has in it, unless JSON was asked for.
+    pub(crate) fn format(&self) -> WireFormat {
+        let has_protobuf = self.kind == Kind::Pods || self.form == Form::Metadata;
+        match self.wire {
+            WirePreference::Json => WireFormat::Json,
+            _ if has_protobuf => WireFormat::Protobuf,
+            _ => WireFormat::Json,
         }
     }
 
@@ -104,7 +124,7 @@ impl Setup {
 impl fmt::Display for Setup {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (kind, form, mode) = (self.kind.plural(), self.form, self.mode);
-        write!(f, "{kind} as {form:?}, {mode:?}")?;
+        write!(f, "{kind} as {form:?}, {mode:?}, wire {:?}", self.wire)?;
         let parts = [self.namespace, self.labels, self.fields];
         parts
             .into_iter()
@@ -116,6 +136,9 @@ impl fmt::Display for Setup {
 /// A running informer, whatever it caches.
 pub(crate) trait Observed: Send + Sync {
     fn setup(&self) -> &Setup;
+
+    /// The format of the last answer.
+    fn format(&self) -> Option<WireFormat>;
 
     /// Waits until the cache and each handler have had the first list.
     fn synced(&self) -> Pending<'_>;

@@ -4,6 +4,7 @@ mod churn;
 mod cli;
 mod expired;
 mod kill;
+mod kinds;
 mod server;
 mod sync;
 
@@ -32,8 +33,13 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
     },
     Scenario {
         name: "sync",
-        about: "pods and a custom resource, in every form and list mode, are what the server has",
+        about: "pods and a custom resource, in every form, list mode and wire format, are what the server has",
         run: |seed| Box::pin(sync::run(seed)),
+    },
+    Scenario {
+        name: "kinds",
+        about: "an object of each kind, read as protobuf, is what it is as JSON",
+        run: |_| Box::pin(kinds::run()),
     },
     Scenario {
         name: "churn",

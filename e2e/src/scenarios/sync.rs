@@ -1,4 +1,4 @@
-//! Informers of every form and list mode hold exactly what the server has.
+//! Informers of every form, list mode and wire format hold exactly what the server has.
 
 use std::time::{Duration, Instant};
 
@@ -6,6 +6,7 @@ use anyhow::{Context, ensure};
 use fastrand::Rng;
 use informer::ListMode;
 use informer::client::Client;
+use informer::http::WirePreference;
 use serde_json::Value;
 
 use crate::observed::{self, Form, Fresh, Observed, Requests, Setup};
@@ -18,6 +19,8 @@ const CREATORS: usize = 4;
 /// How long after its first list an informer may take to ask for a watch.
 const WATCH_LIMIT: Duration = Duration::from_secs(30);
 const MODES: [ListMode; 3] = [ListMode::List, ListMode::Stream, ListMode::Auto];
+/// What comes by default, and JSON.
+const WIRES: [WirePreference; 2] = [WirePreference::Auto, WirePreference::Json];
 const FORMS: [(Kind, Form); 7] = [
     (Kind::Pods, Form::Typed),
     (Kind::Pods, Form::Compact),
@@ -39,10 +42,13 @@ pub(crate) async fn run(seed: u64) -> anyhow::Result<()> {
         started.elapsed().as_secs_f64()
     );
     let client = world.informers_client(None)?;
-    for mode in MODES {
-        for (kind, form) in FORMS {
-            let fresh = Fresh::of(&world, kind).await?;
-            one(client.clone(), Setup::new(kind, form, mode), &fresh).await?;
+    for wire in WIRES {
+        for mode in MODES {
+            for (kind, form) in FORMS {
+                let fresh = Fresh::of(&world, kind).await?;
+                let setup = Setup::new(kind, form, mode).wire(wire);
+                one(client.clone(), setup, &fresh).await?;
+            }
         }
     }
     parts(&world, &client).await
@@ -83,6 +89,11 @@ async fn one(client: Client, setup: Setup, fresh: &Fresh) -> anyhow::Result<()> 
         observed.synced().await?;
         let seconds = started.elapsed();
         observed::none(observed.differences(fresh))?;
+        let (came, expected) = (observed.format(), observed.setup().format());
+        ensure!(
+            came == Some(expected),
+            "it came as {came:?}, not {expected:?}"
+        );
         observed::handlers_agree(&*observed).await?;
         ensure!(fresh.len() > 0, "there is nothing to compare");
         check_requests(&*observed, fresh.len()).await?;

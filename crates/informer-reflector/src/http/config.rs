@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use informer_wire::DecodeOptions;
 
+use super::negotiation::WirePreference;
+
 /// What to choose for lists and watches over HTTP.
 ///
 /// ```
@@ -19,6 +21,7 @@ pub struct HttpConfig {
     pub(super) list_silence: Duration,
     pub(super) watch_answer: Duration,
     pub(super) decode: DecodeOptions,
+    pub(super) wire: WirePreference,
 }
 
 impl Default for HttpConfig {
@@ -30,6 +33,7 @@ impl Default for HttpConfig {
             // The server answers at once, but may hold a watch back for some seconds under load.
             watch_answer: Duration::from_secs(30),
             decode: DecodeOptions::default(),
+            wire: WirePreference::Auto,
         }
     }
 }
@@ -57,6 +61,12 @@ impl HttpConfig {
     /// How objects are decoded.
     pub fn decode(mut self, options: DecodeOptions) -> Self {
         self.decode = options;
+        self
+    }
+
+    /// Which wire formats are asked for. The default is the best that server and kind have.
+    pub const fn wire(mut self, preference: WirePreference) -> Self {
+        self.wire = preference;
         self
     }
 }

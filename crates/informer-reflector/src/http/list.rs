@@ -10,8 +10,8 @@ use informer_client::Body;
 use informer_wire::{FromWire, ListDecoder};
 use tokio::time::{Instant, Sleep, sleep};
 
-use super::failure::{failed, unreadable};
-use super::traffic::Traffic;
+use super::answer::Answered;
+use super::failure::failed;
 use crate::error::ListWatchError;
 use crate::lister_watcher::ListEvent;
 
@@ -21,7 +21,7 @@ pub struct HttpList<K> {
     /// `None` once the page has ended, well or not.
     decoder: Option<ListDecoder<K>>,
     silence: Silence,
-    traffic: Traffic,
+    answered: Answered,
 }
 
 impl<K: FromWire> HttpList<K> {
@@ -29,13 +29,13 @@ impl<K: FromWire> HttpList<K> {
         body: Body,
         decoder: ListDecoder<K>,
         silence: Duration,
-        traffic: Traffic,
+        answered: Answered,
     ) -> Self {
         Self {
             body,
             decoder: Some(decoder),
             silence: Silence::new(silence),
-            traffic,
+            answered,
         }
     }
 
@@ -49,7 +49,8 @@ impl<K: FromWire> HttpList<K> {
                 return Poll::Ready(None);
             };
             if let Some(item) = decoder.next() {
-                return Poll::Ready(Some(item.map(ListEvent::Item).map_err(unreadable)));
+                let item = item.map(ListEvent::Item);
+                return Poll::Ready(Some(item.map_err(|error| self.answered.unreadable(error))));
             }
             let chunk = match Pin::new(&mut self.body).poll_next(context) {
                 Poll::Ready(chunk) => chunk,
@@ -62,7 +63,7 @@ impl<K: FromWire> HttpList<K> {
             self.silence.end();
             match chunk {
                 Some(Ok(bytes)) => {
-                    self.traffic.received(bytes.len());
+                    self.answered.received(bytes.len());
                     decoder.push(&bytes);
                 }
                 Some(Err(error)) => {
@@ -70,7 +71,11 @@ impl<K: FromWire> HttpList<K> {
                 }
                 None => {
                     let end = self.decoder.take().map(ListDecoder::finish);
-                    return Poll::Ready(end.map(|end| end.map(ListEvent::End).map_err(unreadable)));
+                    let end = end.map(|end| end.map(ListEvent::End));
+                    let answered = &self.answered;
+                    return Poll::Ready(
+                        end.map(|end| end.map_err(|error| answered.unreadable(error))),
+                    );
                 }
             }
         }

@@ -12,9 +12,11 @@ use informer_wire::{
     WatchDecoder, WireFormat,
 };
 
+use super::answer::Answered;
 use super::config::HttpConfig;
 use super::failure::failed;
 use super::list::HttpList;
+use super::negotiation::{Memory, Negotiation};
 use super::traffic::Traffic;
 use super::watch::HttpWatch;
 use crate::error::ListWatchError;
@@ -44,6 +46,7 @@ pub struct HttpListerWatcher<K> {
     resource: Resource,
     namespace: Option<String>,
     config: HttpConfig,
+    memory: Memory,
     traffic: Traffic,
     object: PhantomData<fn() -> K>,
 }
@@ -57,6 +60,7 @@ impl<K> HttpListerWatcher<K> {
             resource,
             namespace: None,
             config: HttpConfig::default(),
+            memory: Memory::default(),
             traffic: Traffic::default(),
             object: PhantomData,
         }
@@ -112,14 +116,59 @@ impl<K> HttpListerWatcher<K> {
 }
 
 impl<K: FromWire> HttpListerWatcher<K> {
-    /// Sends a request and waits for an answer that can be read.
+    /// Asks in the formats that are left to ask for, and waits for an answer that can be read.
     async fn ask(
         &self,
         verb: ReadVerb,
         options: &ListOptions,
         limit: Duration,
         waited_for: &'static str,
-    ) -> Result<(Response, WireFormat), ListWatchError> {
+    ) -> Result<(Response, Answered), ListWatchError> {
+        let negotiation = Negotiation::new(
+            self.config.wire,
+            &self.resource,
+            K::form(),
+            self.memory.clone(),
+        );
+        loop {
+            let formats = negotiation.formats();
+            let asked = self.send(verb, options, limit, waited_for, formats).await;
+            let answer = match asked {
+                Err(ListWatchError::Status { status, .. })
+                    if negotiation.refused(formats, &status) =>
+                {
+                    tracing::debug!(resource = %self.resource, %status, "the server has no protobuf");
+                    continue;
+                }
+                asked => asked?,
+            };
+            // A server that does not say is taken to have sent the default.
+            let format = answer
+                .content_type()
+                .map_or(Some(WireFormat::Json), WireFormat::from_content_type)
+                .ok_or(ListWatchError::Protocol(
+                    "the answer is of a type that was not asked for; check that the URL is an API server's",
+                ))?;
+            negotiation.answered(formats, format);
+            self.traffic.answered(format);
+            let answered = Answered {
+                format,
+                negotiation,
+                traffic: self.traffic.clone(),
+            };
+            return Ok((answer, answered));
+        }
+    }
+
+    /// Sends a request and waits for a good answer.
+    async fn send(
+        &self,
+        verb: ReadVerb,
+        options: &ListOptions,
+        limit: Duration,
+        waited_for: &'static str,
+        formats: &[WireFormat],
+    ) -> Result<Response, ListWatchError> {
         let path = self
             .resource
             .path(self.namespace.as_deref(), None)
@@ -130,7 +179,7 @@ impl<K: FromWire> HttpListerWatcher<K> {
             .request(Method::GET, &path)
             .query(watch)
             .query(options.query_pairs())
-            .accept(&K::form().accept(verb, &[WireFormat::Json]))
+            .accept(&K::form().accept(verb, formats))
             .timeout(limit);
         let answer = request
             .send()
@@ -149,15 +198,7 @@ impl<K: FromWire> HttpListerWatcher<K> {
                 "the answer is compressed, which was not asked for",
             ));
         }
-        // A server that does not say is taken to have sent the default.
-        let format = answer
-            .content_type()
-            .map_or(Some(WireFormat::Json), WireFormat::from_content_type)
-            .ok_or(ListWatchError::Protocol(
-                "the answer is of a type that was not asked for; check that the URL is an API server's",
-            ))?;
-        self.traffic.answered(format);
-        Ok((answer, format))
+        Ok(answer)
     }
 }
 
@@ -168,10 +209,10 @@ impl<K: FromWire + Object> ListerWatcher for HttpListerWatcher<K> {
 
     async fn list(&self, request: ListRequest) -> Result<HttpList<K>, ListWatchError> {
         let limit = self.config.list_answer;
-        let (answer, format) = self
+        let (answer, answered) = self
             .ask(ReadVerb::List, &request.options, limit, "answer to a list")
             .await?;
-        let mut decoder = ListDecoder::new(format, self.decode_options());
+        let mut decoder = ListDecoder::new(answered.format, self.decode_options());
         if let Some(known) = request.known {
             decoder = decoder.known(known);
         }
@@ -179,20 +220,17 @@ impl<K: FromWire + Object> ListerWatcher for HttpListerWatcher<K> {
             answer.into_body(),
             decoder,
             self.config.list_silence,
-            self.traffic.clone(),
+            answered,
         ))
     }
 
     async fn watch(&self, options: ListOptions) -> Result<HttpWatch<K>, ListWatchError> {
         let limit = self.config.watch_answer;
-        let (answer, format) = self
+        let (answer, answered) = self
             .ask(ReadVerb::Watch, &options, limit, "answer to a watch")
             .await?;
-        Ok(HttpWatch::new(
-            answer.into_body(),
-            WatchDecoder::new(format, self.decode_options()),
-            self.traffic.clone(),
-        ))
+        let decoder = WatchDecoder::new(answered.format, self.decode_options());
+        Ok(HttpWatch::new(answer.into_body(), decoder, answered))
     }
 }
 
@@ -203,6 +241,7 @@ impl<K> Clone for HttpListerWatcher<K> {
             resource: self.resource.clone(),
             namespace: self.namespace.clone(),
             config: self.config.clone(),
+            memory: self.memory.clone(),
             traffic: self.traffic.clone(),
             object: PhantomData,
         }

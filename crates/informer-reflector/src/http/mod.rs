@@ -14,6 +14,13 @@
 //! # Ok(()) }
 //! ```
 //!
+//! # Wire formats
+//!
+//! For the kinds of Kubernetes itself, and for the metadata of any kind, protobuf is asked for: it is smaller and faster
+//! for both sides, and every type that serde reads is read from it. Custom resources come as JSON, and so does
+//! everything from a server that refuses protobuf or sends what cannot be read; a lister remembers that. What came is
+//! told by its `Content-Type`, not by what was asked for. [`WirePreference`] asks for one format alone.
+//!
 //! # What it promises
 //!
 //! - Bodies are read chunk by chunk, and each item or event is passed on as soon as its bytes are there. No body is ever
@@ -23,10 +30,12 @@
 //! - A page of a list yields its end only if the body ended well.
 //! - Dropping a future or a stream ends the request and its connection.
 
+mod answer;
 mod config;
 mod failure;
 mod list;
 mod lister_watcher;
+mod negotiation;
 mod source;
 mod traffic;
 mod watch;
@@ -34,6 +43,7 @@ mod watch;
 pub use config::HttpConfig;
 pub use list::HttpList;
 pub use lister_watcher::HttpListerWatcher;
+pub use negotiation::WirePreference;
 pub use source::HttpSource;
 pub use traffic::Traffic;
 pub use watch::HttpWatch;

@@ -31,6 +31,7 @@ struct Counts {
 }
 
 const JSON: u8 = 1;
+const PROTOBUF: u8 = 2;
 
 impl Traffic {
     /// How many bytes of bodies have arrived, as they are after unpacking where the server compressed them.
@@ -44,6 +45,7 @@ impl Traffic {
     pub fn format(&self) -> Option<WireFormat> {
         match self.0.format.load(Ordering::Relaxed) {
             JSON => Some(WireFormat::Json),
+            PROTOBUF => Some(WireFormat::Protobuf),
             _ => None,
         }
     }
@@ -55,6 +57,7 @@ impl Traffic {
     pub(super) fn answered(&self, format: WireFormat) {
         let format = match format {
             WireFormat::Json => JSON,
+            WireFormat::Protobuf => PROTOBUF,
             _ => 0,
         };
         self.0.format.store(format, Ordering::Relaxed);

@@ -8,8 +8,8 @@ use futures_core::Stream;
 use informer_client::Body;
 use informer_wire::{DecodeError, FromWire, StreamEnd, WatchDecoder, WatchEvent};
 
-use super::failure::{failed, unreadable};
-use super::traffic::Traffic;
+use super::answer::Answered;
+use super::failure::failed;
 use crate::error::ListWatchError;
 
 /// The events of one watch over HTTP. It ends when the server ends the watch; after that or an error it yields nothing
@@ -18,15 +18,15 @@ pub struct HttpWatch<K> {
     body: Body,
     /// `None` once the watch has ended.
     decoder: Option<WatchDecoder<K>>,
-    traffic: Traffic,
+    answered: Answered,
 }
 
 impl<K: FromWire> HttpWatch<K> {
-    pub(super) const fn new(body: Body, decoder: WatchDecoder<K>, traffic: Traffic) -> Self {
+    pub(super) const fn new(body: Body, decoder: WatchDecoder<K>, answered: Answered) -> Self {
         Self {
             body,
             decoder: Some(decoder),
-            traffic,
+            answered,
         }
     }
 
@@ -40,11 +40,11 @@ impl<K: FromWire> HttpWatch<K> {
                 return Poll::Ready(None);
             };
             if let Some(event) = decoder.next() {
-                return Poll::Ready(Some(event.map_err(unreadable)));
+                return Poll::Ready(Some(event.map_err(|error| self.answered.unreadable(error))));
             }
             match ready!(Pin::new(&mut self.body).poll_next(context)) {
                 Some(Ok(bytes)) => {
-                    self.traffic.received(bytes.len());
+                    self.answered.received(bytes.len());
                     decoder.push(&bytes);
                 }
                 Some(Err(error)) => {
