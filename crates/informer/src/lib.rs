@@ -82,8 +82,8 @@ pub use informer_reflector::http;
 pub use informer_client::{Api, Client};
 pub use informer_reflector::{ListMode, ListWatch, ListerWatcher, Reflector, ReflectorConfig};
 pub use informer_shared::{
-    Cause, Controller, ControllerConfig, Event, Informer, InformerFactory, QueuePolicy, Registration,
-    SharedInformer,
+    Cause, Controller, ControllerConfig, Event, Informer, InformerFactory, QueuePolicy,
+    Registration, SharedInformer,
 };
 pub use informer_store::{
     FieldSelector, IndexValues, Indexers, LabelSelector, Lister, Object, ObjectKey, ObjectMetadata,
