@@ -76,7 +76,7 @@ fn both<K, D: serde::Serialize>(
     decoded: Result<D, DecodeError>,
 ) -> anyhow::Result<Value> {
     let bytes: Value =
-        serde_json::from_slice(&compact.to_json()).context("its bytes are no JSON")?;
+        serde_json::from_slice(&compact.to_json()?).context("its bytes are no JSON")?;
     let decoded = serde_json::to_value(decoded.context("it cannot be decoded")?)?;
     match difference("", &decoded, &bytes) {
         None => Ok(bytes),

@@ -117,7 +117,7 @@ async fn list(client: &Client, resource: &Resource) -> anyhow::Result<Objects> {
     while let Some(event) = items.next().await {
         match event? {
             ListEvent::Item(Decoded::Object(object)) => {
-                let json: Value = serde_json::from_slice(&object.to_json())?;
+                let json: Value = serde_json::from_slice(&object.to_json()?)?;
                 let decoded = object.decode()?;
                 if let Some(difference) = difference("", &decoded, &json) {
                     anyhow::bail!("decoded it is not what its JSON is: {difference}");
