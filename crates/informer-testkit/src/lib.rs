@@ -82,6 +82,7 @@ mod managed_fields;
 mod memory;
 pub mod model;
 mod patch;
+pub mod protobuf;
 mod replicas;
 mod request;
 mod resource;

@@ -58,6 +58,14 @@ pub use resource::{Resource, Scope, StaticResource};
 pub use status::{Status, StatusCause, StatusDetails, StatusMeta};
 pub use view::View;
 
+#[doc(hidden)]
+pub mod schema {
+    //! The table of Kubernetes' fields, for the test kit, which writes protobuf by it. Not part of what this crate
+    //! promises.
+
+    pub use crate::protobuf::{Field, Form, Message, Scalar};
+}
+
 /// The README's example runs as a test.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

@@ -33,5 +33,5 @@ pub(crate) use object::ObjectBytes;
 pub(crate) use outline::Outline;
 pub(crate) use reader::{Payload, Reader, Wire};
 pub(crate) use status::{enveloped_status, error as status_error, status};
-pub(crate) use table::Message;
+pub use table::{Field, Form, Message, Scalar};
 pub(crate) use time::parts as time_parts;

@@ -29,18 +29,22 @@ const fn word(bytes: &[u8], at: usize) -> u16 {
 
 /// A message of the table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) struct Message(u16);
+pub struct Message(u16);
 
 /// How a message is shown in JSON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Form {
+pub enum Form {
     /// An object of its fields.
     Object,
     /// An array: the message has one repeated field and no more.
     List,
+    /// A time to the second.
     Time,
+    /// A time to the microsecond.
     MicroTime,
+    /// A text, as `100m`.
     Quantity,
+    /// A number or a text.
     IntOrString,
     /// The JSON that lies in its field 1.
     FieldsV1,
@@ -50,24 +54,34 @@ pub(super) enum Form {
 
 /// The type of a field, or of the elements of one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Scalar {
+pub enum Scalar {
+    /// Text.
     String,
+    /// Bytes, which JSON has in base64.
     Bytes,
+    /// True or false.
     Bool,
+    /// A number of 32 bits.
     Int32,
+    /// A number of 64 bits.
     Int64,
+    /// A number of 32 bits without a sign.
     Uint32,
+    /// A number of 64 bits without a sign.
     Uint64,
+    /// A number with a fraction.
     Float64,
+    /// A message.
     Message(Message),
 }
 
 /// A field of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Field {
+pub struct Field {
     /// Its key in JSON; empty if it is inlined.
-    pub(super) name: &'static str,
-    pub(super) scalar: Scalar,
+    pub name: &'static str,
+    /// Its type, or that of its elements.
+    pub scalar: Scalar,
     flags: u8,
 }
 
@@ -79,8 +93,18 @@ const INLINE: u8 = 16;
 const OMIT_ZERO: u8 = 32;
 
 impl Message {
+    /// All kinds of the table, as `apiVersion` and `kind`, with their messages.
+    pub fn kinds() -> impl Iterator<Item = (&'static str, &'static str, Self)> {
+        KIND_RECORDS.iter().map(|record| {
+            let name = |at: u16, len: u8| &NAMES[at.into()..usize::from(at) + usize::from(len)];
+            let version = name(word(record, 0), record[4]);
+            let kind = name(word(record, 2), record[5]);
+            (version, kind, Self(word(record, 6)))
+        })
+    }
+
     /// The message of a kind, if the table has it.
-    pub(crate) fn of_kind(api_version: &str, kind: &str) -> Option<Self> {
+    pub fn of_kind(api_version: &str, kind: &str) -> Option<Self> {
         let name = |at: usize, len: u8| &NAMES[at..at + usize::from(len)];
         let found = KIND_RECORDS.binary_search_by(|record| {
             let version = name(word(record, 0).into(), record[4]);
@@ -99,7 +123,8 @@ impl Message {
         &MESSAGE_RECORDS[usize::from(self.0)]
     }
 
-    pub(super) fn form(self) -> Form {
+    /// How it is shown in JSON.
+    pub fn form(self) -> Form {
         match self.record()[3] {
             1 => Form::List,
             2 => Form::Time,
@@ -123,7 +148,7 @@ impl Message {
     }
 
     /// The field of a number.
-    pub(super) fn field(self, no: u32) -> Option<Field> {
+    pub fn field(self, no: u32) -> Option<Field> {
         let record = self.record();
         if no == 0 || no > u32::from(record[2]) {
             return None;
@@ -133,7 +158,7 @@ impl Message {
     }
 
     /// The fields with their numbers.
-    pub(super) fn fields(self) -> impl Iterator<Item = (u32, Field)> {
+    pub fn fields(self) -> impl Iterator<Item = (u32, Field)> {
         (1..=self.last_field()).filter_map(move |no| Some((no, self.field(no)?)))
     }
 }
@@ -160,33 +185,42 @@ impl Field {
         })
     }
 
-    pub(super) const fn is_repeated(self) -> bool {
+    /// Whether it is a list.
+    pub const fn is_repeated(self) -> bool {
         self.flags & REPEATED != 0
     }
 
-    pub(super) const fn is_map(self) -> bool {
+    /// Whether it is a map from texts.
+    pub const fn is_map(self) -> bool {
         self.flags & MAP != 0
     }
 
     /// Whether JSON has no key for it: its fields stand among those of its parent.
-    pub(super) const fn is_inline(self) -> bool {
+    pub const fn is_inline(self) -> bool {
         self.flags & INLINE != 0
     }
 
     /// Whether JSON leaves it out when it is a scalar of the zero value.
-    pub(super) const fn omits_zero(self) -> bool {
-        self.flags & (OMIT_EMPTY | POINTER) == OMIT_EMPTY
+    pub const fn omits_zero(self) -> bool {
+        // Go's `omitempty` never leaves a struct out, and a message is one.
+        let is_scalar = !matches!(self.scalar, Scalar::Message(_));
+        is_scalar && self.flags & (OMIT_EMPTY | POINTER) == OMIT_EMPTY
     }
 
     /// Whether JSON leaves it out when it is a time of the zero value.
-    pub(super) const fn omits_zero_time(self) -> bool {
+    pub const fn omits_zero_time(self) -> bool {
         self.flags & OMIT_ZERO != 0
     }
 
     /// Whether JSON shows null where it is absent: of these protobuf cannot tell empty from none.
-    pub(super) const fn is_null_when_absent(self) -> bool {
+    pub const fn is_null_when_absent(self) -> bool {
         let many = self.flags & (REPEATED | MAP) != 0 || matches!(self.scalar, Scalar::Bytes);
         many && self.flags & (OMIT_EMPTY | POINTER | INLINE) == 0
+    }
+
+    /// Whether absent and zero differ.
+    pub const fn is_pointer(self) -> bool {
+        self.flags & POINTER != 0
     }
 
     /// How one value of it is encoded.
