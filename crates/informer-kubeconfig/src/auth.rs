@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use secrecy::SecretString;
 
+use crate::exec::ExecConfig;
 use crate::pem::PemSource;
 
 /// The credentials to connect with. Empty: anonymous.
@@ -28,6 +29,9 @@ pub struct AuthInfo {
     pub token_file: Option<PathBuf>,
     /// A name and password.
     pub basic: Option<BasicAuth>,
+    /// A program that prints credentials. It is run only if whoever connects allows it, and not needed if there are
+    /// other credentials.
+    pub exec: Option<ExecConfig>,
     /// Whom to act as.
     pub impersonate: Option<Impersonate>,
 }
@@ -64,6 +68,13 @@ impl AuthInfo {
         self
     }
 
+    /// Gets credentials from a program, if whoever connects allows it.
+    #[must_use]
+    pub fn exec(mut self, plugin: ExecConfig) -> Self {
+        self.exec = Some(plugin);
+        self
+    }
+
     /// Acts as another user.
     #[must_use]
     pub fn impersonate(mut self, whom: Impersonate) -> Self {
@@ -78,6 +89,7 @@ impl AuthInfo {
             && self.token.is_none()
             && self.token_file.is_none()
             && self.basic.is_none()
+            && self.exec.is_none()
     }
 }
 

@@ -37,6 +37,7 @@ pub struct Kubeconfig {
     pub(crate) contexts: BTreeMap<String, Entry<RawContext>>,
     pub(crate) clusters: BTreeMap<String, Entry<RawCluster>>,
     pub(crate) users: BTreeMap<String, Entry<RawUser>>,
+    pub(crate) inline_only: bool,
 }
 
 /// An entry and the file it came from.
@@ -132,6 +133,15 @@ impl Kubeconfig {
         fill(&mut self.contexts, other.contexts);
         fill(&mut self.clusters, other.clusters);
         fill(&mut self.users, other.users);
+        self.inline_only |= other.inline_only;
+        self
+    }
+
+    /// Refuses entries that name files, for a kubeconfig that somebody else wrote: it could name any file of this
+    /// machine. Certificates, keys and tokens must then stand in the kubeconfig itself.
+    #[must_use]
+    pub const fn inline_only(mut self, only: bool) -> Self {
+        self.inline_only = only;
         self
     }
 

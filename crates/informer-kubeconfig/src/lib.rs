@@ -28,6 +28,14 @@
 //! Of two entries with one name the first file's counts, as a whole; nothing is mixed from both. A relative path in a
 //! kubeconfig starts at the directory of the file that it stands in.
 //!
+//! # Programs that fetch credentials
+//!
+//! A user entry can name a program (`exec`) that prints a token or a certificate. Such a file is as powerful as a
+//! program, so nothing is run unless whoever connects says so: see [`ExecPolicy`]. This crate knows what to tell the
+//! program ([`ExecConfig::info`]) and how to read what it prints ([`ExecConfig::credential`]); `informer-client` runs it.
+//!
+//! A kubeconfig that somebody else wrote may also name files of this machine: [`Kubeconfig::inline_only`] refuses them.
+//!
 //! # Secrets
 //!
 //! Tokens, passwords and keys lie in [`secrecy`] types. They appear in no `Debug` output and in no error. Errors name
@@ -36,6 +44,7 @@
 mod auth;
 mod config;
 mod error;
+mod exec;
 mod in_cluster;
 mod kubeconfig;
 mod loader;
@@ -46,6 +55,10 @@ mod resolve;
 pub use auth::{AuthInfo, BasicAuth, ClientCertificate, Impersonate};
 pub use config::{Cluster, Config};
 pub use error::ConfigError;
+pub use exec::{
+    ExecConfig, ExecCredential, ExecError, ExecPolicy, ExecVersion, InteractiveMode,
+    MAX_EXEC_OUTPUT,
+};
 pub use kubeconfig::{Kubeconfig, MAX_KUBECONFIG_BYTES};
 pub use loader::{ConfigLoader, Environment};
 pub use pem::{MAX_FILE_BYTES, PemSource, read_file};

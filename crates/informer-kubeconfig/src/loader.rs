@@ -95,6 +95,7 @@ pub struct ConfigLoader {
     environment: Option<Environment>,
     file: Option<PathBuf>,
     context: Option<String>,
+    inline_only: bool,
 }
 
 impl ConfigLoader {
@@ -116,6 +117,12 @@ impl ConfigLoader {
         self
     }
 
+    /// Refuses entries that name files: see [`Kubeconfig::inline_only`].
+    pub const fn inline_only(mut self, only: bool) -> Self {
+        self.inline_only = only;
+        self
+    }
+
     /// Looks into this environment instead of the process's.
     pub fn environment(mut self, environment: Environment) -> Self {
         self.environment = Some(environment);
@@ -129,7 +136,8 @@ impl ConfigLoader {
     pub fn load(&self) -> Result<Config, ConfigError> {
         let context = self.context.as_deref();
         if let Some(file) = &self.file {
-            return Kubeconfig::from_file(file)?.config(context);
+            let kubeconfig = Kubeconfig::from_file(file)?;
+            return kubeconfig.inline_only(self.inline_only).config(context);
         }
         let environment = self
             .environment
@@ -137,7 +145,7 @@ impl ConfigLoader {
             .unwrap_or_else(Environment::from_process);
         let found = self.merged(&environment)?;
         if let Some(kubeconfig) = found {
-            return kubeconfig.config(context);
+            return kubeconfig.inline_only(self.inline_only).config(context);
         }
         if context.is_some() || environment.service_host.is_none() {
             return Err(not_found(&environment));

@@ -57,6 +57,17 @@ pub(crate) struct RawCluster {
     pub(crate) proxy_url: Option<SecretString>,
     #[serde(deserialize_with = "null_default")]
     pub(crate) disable_compression: bool,
+    #[serde(deserialize_with = "null_default")]
+    pub(crate) extensions: Vec<RawExtension>,
+}
+
+/// What other programs keep in a cluster's entry. Only exec plugins are handed theirs.
+#[derive(Deserialize, Default, Clone)]
+#[serde(default)]
+pub(crate) struct RawExtension {
+    #[serde(deserialize_with = "null_default")]
+    pub(crate) name: String,
+    pub(crate) extension: serde_json::Value,
 }
 
 #[derive(Deserialize, Default, Clone)]
@@ -119,13 +130,37 @@ pub(crate) struct RawExec {
     #[serde(deserialize_with = "null_default")]
     pub(crate) command: String,
     #[serde(deserialize_with = "null_default")]
+    pub(crate) args: Vec<String>,
+    #[serde(deserialize_with = "null_default")]
+    pub(crate) env: Vec<RawVariable>,
+    #[serde(deserialize_with = "null_default")]
     pub(crate) interactive_mode: String,
+    #[serde(deserialize_with = "null_default")]
+    pub(crate) provide_cluster_info: bool,
+    #[serde(deserialize_with = "null_default")]
+    pub(crate) install_hint: String,
+}
+
+#[derive(Deserialize, Clone)]
+pub(crate) struct RawVariable {
+    pub(crate) name: String,
+    #[serde(default, deserialize_with = "null_default")]
+    pub(crate) value: SecretString,
 }
 
 impl RawCluster {
     /// Lets relative paths start at the file's directory.
     pub(crate) fn rebase(&mut self, directory: &Path) {
         rebase(&mut self.certificate_authority, directory);
+    }
+
+    /// The fields that name files, and whether each does.
+    pub(crate) fn files(&self) -> impl Iterator<Item = (&'static str, bool)> {
+        [(
+            "certificate-authority",
+            self.certificate_authority.is_some(),
+        )]
+        .into_iter()
     }
 }
 
@@ -145,6 +180,16 @@ impl RawUser {
         {
             exec.command = directory.join(&exec.command).to_string_lossy().into_owned();
         }
+    }
+
+    /// The fields that name files, and whether each does.
+    pub(crate) fn files(&self) -> impl Iterator<Item = (&'static str, bool)> {
+        [
+            ("client-certificate", self.client_certificate.is_some()),
+            ("client-key", self.client_key.is_some()),
+            ("tokenFile", self.token_file.is_some()),
+        ]
+        .into_iter()
     }
 }
 

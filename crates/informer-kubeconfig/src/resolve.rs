@@ -11,9 +11,10 @@ use url::Url;
 use crate::auth::{AuthInfo, BasicAuth, ClientCertificate, Impersonate};
 use crate::config::{Cluster, Config, parse_server};
 use crate::error::ConfigError;
+use crate::exec::{EXEC_EXTENSION, ExecConfig, ExecVersion, InteractiveMode};
 use crate::kubeconfig::{Entry, Kubeconfig};
 use crate::pem::{PemSource, read_file};
-use crate::raw::{RawCluster, RawUser};
+use crate::raw::{RawCluster, RawExtension, RawUser};
 
 /// Chooses a context and checks all that belongs to it.
 pub(crate) fn resolve(kube: &Kubeconfig, context: Option<&str>) -> Result<Config, ConfigError> {
@@ -43,11 +44,17 @@ pub(crate) fn resolve(kube: &Kubeconfig, context: Option<&str>) -> Result<Config
     let has_certificate = user.as_ref().is_some_and(|(_, user)| {
         user.value.client_certificate.is_some() || user.value.client_certificate_data.is_some()
     });
-    let cluster = check_cluster(&cluster.0, &cluster.1.value, has_certificate)?;
+    if kube.inline_only {
+        check_inline(&cluster.0, cluster.1.value.files())?;
+        if let Some((at, user)) = &user {
+            check_inline(at, user.value.files())?;
+        }
+    }
     let auth = match user {
-        Some((at, user)) => check_user(&at, &user.value)?,
+        Some((at, user)) => check_user(&at, &user.value, &cluster.1.value)?,
         None => AuthInfo::default(),
     };
+    let cluster = check_cluster(&cluster.0, &cluster.1.value, has_certificate)?;
     let namespace = Some(context.value.namespace.clone()).filter(|name| !name.is_empty());
     Ok(Config {
         cluster,
@@ -116,6 +123,19 @@ fn named<'a, T>(
     ))
 }
 
+/// Refuses entries that name files, for configurations from strangers.
+fn check_inline<'a>(
+    at: &Place<'_>,
+    mut files: impl Iterator<Item = (&'a str, bool)>,
+) -> Result<(), ConfigError> {
+    match files.find(|(_, given)| *given) {
+        Some((field, _)) => Err(at.error(format!(
+            "{field} names a file, which is not allowed here; put the contents into the kubeconfig"
+        ))),
+        None => Ok(()),
+    }
+}
+
 fn check_cluster(
     at: &Place<'_>,
     raw: &RawCluster,
@@ -168,7 +188,11 @@ fn proxy(at: &Place<'_>, url: &SecretString) -> Result<Url, ConfigError> {
     Ok(url)
 }
 
-fn check_user(at: &Place<'_>, raw: &RawUser) -> Result<AuthInfo, ConfigError> {
+fn check_user(
+    at: &Place<'_>,
+    raw: &RawUser,
+    cluster: &RawCluster,
+) -> Result<AuthInfo, ConfigError> {
     let certificate = pem(
         at,
         ("client-certificate", raw.client_certificate.as_deref()),
@@ -193,11 +217,8 @@ fn check_user(at: &Place<'_>, raw: &RawUser) -> Result<AuthInfo, ConfigError> {
     if has_token && basic.is_some() {
         return Err(at.error("a token and a username exclude each other; remove one"));
     }
-    check_plugins(
-        at,
-        raw,
-        has_token || basic.is_some() || client_certificate.is_some(),
-    )?;
+    let has_other = has_token || basic.is_some() || client_certificate.is_some();
+    let exec = plugin(at, raw, cluster, has_other)?;
     if let Some(path) = raw.token_file.as_deref().filter(|_| raw.token.is_none()) {
         // Read each time anew later; here only to say now what is wrong.
         read_file(path).map_err(|source| at.file_error("tokenFile", path, source))?;
@@ -207,6 +228,7 @@ fn check_user(at: &Place<'_>, raw: &RawUser) -> Result<AuthInfo, ConfigError> {
         token: raw.token.clone(),
         token_file: raw.token_file.clone(),
         basic,
+        exec,
         impersonate: impersonate(at, raw)?,
     })
 }
@@ -228,8 +250,13 @@ fn basic(at: &Place<'_>, raw: &RawUser) -> Result<Option<BasicAuth>, ConfigError
     }
 }
 
-/// Programs that fetch credentials. Other credentials of the same user count before them.
-fn check_plugins(at: &Place<'_>, raw: &RawUser, has_other: bool) -> Result<(), ConfigError> {
+/// The program that fetches credentials. Other credentials of the same user count before it.
+fn plugin(
+    at: &Place<'_>,
+    raw: &RawUser,
+    cluster: &RawCluster,
+    has_other: bool,
+) -> Result<Option<ExecConfig>, ConfigError> {
     if raw.exec.is_some() && raw.auth_provider.is_some() {
         return Err(at.error("exec and auth-provider exclude each other; remove one"));
     }
@@ -241,33 +268,44 @@ fn check_plugins(at: &Place<'_>, raw: &RawUser, has_other: bool) -> Result<(), C
             "the auth-provider {name:?} is of a kind that Kubernetes gave up; use an exec plugin or a token"
         )));
     }
-    let Some(exec) = &raw.exec else { return Ok(()) };
-    if exec.command.is_empty() {
+    let Some(raw) = &raw.exec else {
+        return Ok(None);
+    };
+    if raw.command.is_empty() {
         return Err(at.error("exec names no command; add it"));
     }
-    let v1 = match exec.api_version.as_str() {
-        "client.authentication.k8s.io/v1" => true,
-        "client.authentication.k8s.io/v1beta1" => false,
-        _ => {
-            return Err(at.error(
-                "exec needs the apiVersion client.authentication.k8s.io/v1 or client.authentication.k8s.io/v1beta1",
-            ));
-        }
-    };
-    match exec.interactive_mode.as_str() {
-        "Never" | "IfAvailable" | "Always" => {}
-        "" if !v1 => {}
+    let version = ExecVersion::parse(&raw.api_version).ok_or_else(|| {
+        at.error("exec needs the apiVersion client.authentication.k8s.io/v1 or client.authentication.k8s.io/v1beta1")
+    })?;
+    let interactive = match (raw.interactive_mode.as_str(), version) {
+        ("Never", _) => InteractiveMode::Never,
+        ("IfAvailable", _) | ("", ExecVersion::V1Beta1) => InteractiveMode::IfAvailable,
+        ("Always", _) => InteractiveMode::Always,
         _ => {
             return Err(at.error("exec needs an interactiveMode of Never, IfAvailable or Always"));
         }
+    };
+    if raw.env.iter().any(|variable| !is_variable(&variable.name)) {
+        return Err(at.error("exec sets a variable whose name is empty or holds ="));
     }
-    if has_other {
-        return Ok(());
+    let mut exec = ExecConfig::new(version, raw.command.clone())
+        .args(raw.args.iter().cloned())
+        .interactive_mode(interactive)
+        .provide_cluster_info(raw.provide_cluster_info)
+        .install_hint(raw.install_hint.clone());
+    for variable in &raw.env {
+        exec = exec.env(variable.name.clone(), variable.value.clone());
     }
-    let command = &exec.command;
-    Err(at.error(format!(
-        "it gets its credentials from the program {command:?}, and programs are not run here; use a token, a tokenFile or a client certificate"
-    )))
+    let named = |extension: &&RawExtension| extension.name == EXEC_EXTENSION;
+    if let Some(own) = cluster.extensions.iter().find(named) {
+        exec = exec.cluster_config(own.extension.clone());
+    }
+    Ok(Some(exec).filter(|_| !has_other))
+}
+
+/// Whether the environment of a program can hold a variable of this name.
+fn is_variable(name: &str) -> bool {
+    !name.is_empty() && !name.contains(['=', '\0'])
 }
 
 fn impersonate(at: &Place<'_>, raw: &RawUser) -> Result<Option<Impersonate>, ConfigError> {

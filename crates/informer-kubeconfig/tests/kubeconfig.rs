@@ -257,9 +257,9 @@ fn every_fault_names_file_and_entry() {
         (
             one(
                 HTTPS,
-                "exec: {apiVersion: client.authentication.k8s.io/v1beta1, command: c}",
+                &format!("{EXEC}, env: [{{name: 'A=B', value: x}}]}}"),
             ),
-            &["user \"u\"", "\"c\"", "use a token"],
+            &["user \"u\"", "variable"],
         ),
         (
             one(HTTPS, "exec: {}, auth-provider: {}"),
@@ -310,10 +310,19 @@ fn every_fault_names_file_and_entry() {
     }
 }
 
+const EXEC: &str = "exec: {apiVersion: client.authentication.k8s.io/v1beta1, command: c";
+
 #[test]
 fn other_credentials_count_before_plugins() {
-    let exec = "exec: {apiVersion: client.authentication.k8s.io/v1beta1, command: c}";
-    assert!(load(&one(HTTPS, &format!("token: t, {exec}"))).is_ok());
+    let with_token = load(&one(HTTPS, &format!("token: t, {EXEC}}}"))).unwrap();
+    assert!(with_token.auth.exec.is_none());
+    assert!(
+        load(&one(HTTPS, &format!("{EXEC}}}")))
+            .unwrap()
+            .auth
+            .exec
+            .is_some()
+    );
     assert!(load(&one(HTTPS, "token: t, auth-provider: {name: gcp}")).is_ok());
 }
 
@@ -360,6 +369,28 @@ fn hostile_yaml_is_refused_in_time() {
         .unwrap();
     let error = Kubeconfig::from_file(&file).unwrap_err();
     assert!(matches!(error, ConfigError::Read { .. }), "{error:?}");
+}
+
+/// A kubeconfig from a stranger must not make us read files of this machine.
+#[test]
+fn files_are_refused_where_only_inline_data_is_allowed() {
+    let cases = [
+        (format!("{HTTPS}, certificate-authority: /etc/passwd"), ""),
+        (HTTPS.to_owned(), "tokenFile: /etc/passwd"),
+        (HTTPS.to_owned(), "client-key: /etc/passwd"),
+        (
+            HTTPS.to_owned(),
+            "token: t, client-certificate: /etc/passwd",
+        ),
+    ];
+    for (cluster, user) in &cases {
+        let kubeconfig = Kubeconfig::from_yaml(&one(cluster, user), "f").unwrap();
+        let error = kubeconfig.inline_only(true).config(None).unwrap_err();
+        assert!(error.to_string().contains("names a file"), "{error}");
+    }
+    let inline = Kubeconfig::from_yaml(&one(HTTPS, "token: t"), "f").unwrap();
+    let merged = Kubeconfig::default().inline_only(true).merge(inline);
+    assert!(merged.config(None).is_ok());
 }
 
 #[test]

@@ -6,7 +6,9 @@ use std::fmt::Debug;
 use std::fmt::Write as _;
 
 use base64::Engine as _;
-use informer_kubeconfig::{AuthInfo, Cluster, Config, Impersonate, Kubeconfig, PemSource, Url};
+use informer_kubeconfig::{
+    AuthInfo, Cluster, Config, ExecConfig, ExecVersion, Impersonate, Kubeconfig, PemSource, Url,
+};
 
 const CANARY: &str = "C4N4RY";
 
@@ -22,6 +24,21 @@ fn check_debug(value: &impl Debug) {
     check("Debug", &format!("{value:?} {value:#?}"));
 }
 
+fn plugin() -> ExecConfig {
+    ExecConfig::new(ExecVersion::V1, "get-token")
+        .args([CANARY])
+        .env("SECRET", CANARY)
+        .cluster_config(serde_json::json!({ "secret": CANARY }))
+}
+
+/// What a plugin prints, with these members in its status.
+fn printed(status: &str) -> Vec<u8> {
+    format!(
+        r#"{{"kind":"ExecCredential","apiVersion":"client.authentication.k8s.io/v1","status":{{{status}}}}}"#
+    )
+    .into_bytes()
+}
+
 /// INV-CLIENT-3: no secret in Debug output.
 #[test]
 fn no_debug_output_shows_a_secret() {
@@ -29,9 +46,15 @@ fn no_debug_output_shows_a_secret() {
     let auth = AuthInfo::default()
         .token(CANARY)
         .basic("name", CANARY)
+        .exec(plugin())
         .client_certificate(pem(), pem())
         .impersonate(Impersonate::user("other"));
     check_debug(&auth);
+    check_debug(&plugin());
+    let printed = plugin().credential(&printed(
+        r#""token":"C4N4RY","clientCertificateData":"C4N4RY","clientKeyData":"C4N4RY""#,
+    ));
+    check_debug(&printed.unwrap());
     check_debug(&auth.basic);
     check_debug(&auth.client_certificate);
     check_debug(&pem());
@@ -43,6 +66,27 @@ fn no_debug_output_shows_a_secret() {
     check_debug(&Config::new(cluster).auth(auth));
     let yaml = format!("users: [{{name: u, user: {{token: {CANARY}, password: {CANARY}}}}}]");
     check_debug(&Kubeconfig::from_yaml(&yaml, "f").unwrap());
+}
+
+/// INV-CLIENT-3: no secret in errors of plugins, whatever they print.
+#[test]
+fn no_error_shows_what_a_plugin_printed() {
+    let outputs = [
+        CANARY.into(),
+        printed(&format!(r#""token":["{CANARY}"]"#)),
+        printed(&format!(
+            r#""token":"{CANARY}","expirationTimestamp":"{CANARY}""#
+        )),
+        printed(&format!(r#""token":"{CANARY}","clientKeyData":"{CANARY}""#)),
+        printed(&format!(r#""{CANARY}":"{CANARY}""#)),
+        format!(r#"{{"kind":"{CANARY}"}}"#).into(),
+        format!(r#"{{"kind":"ExecCredential","apiVersion":"{CANARY}"}}"#).into(),
+        printed("").into_iter().chain(CANARY.bytes()).collect(),
+    ];
+    for output in outputs {
+        let error = plugin().credential(&output).unwrap_err();
+        check("an error", &format!("{error} {error:?}"));
+    }
 }
 
 /// INV-CLIENT-3: no secret in errors, whatever is wrong with the file.
@@ -64,7 +108,10 @@ fn no_error_shows_a_secret() {
         format!("auth-provider: {{name: oidc, config: {{refresh-token: {CANARY}}}}}"),
         format!("exec: {{command: c, env: [{{name: T, value: {CANARY}}}], args: [{CANARY}]}}"),
         format!(
-            "exec: {{apiVersion: client.authentication.k8s.io/v1beta1, command: c, args: [{CANARY}]}}"
+            "exec: {{apiVersion: client.authentication.k8s.io/v1, command: c, args: [{CANARY}]}}"
+        ),
+        format!(
+            "exec: {{apiVersion: client.authentication.k8s.io/v1beta1, command: c, env: [{{name: =, value: {CANARY}}}]}}"
         ),
         format!("as-user-extra: {CANARY}"),
         format!("as-groups: {CANARY}"),
