@@ -177,6 +177,21 @@ pub(crate) struct ConnectionArgs {
     /// The context of the kubeconfig. Without it: its current context.
     #[arg(long, value_name = "NAME")]
     pub(crate) context: Option<String>,
+    /// Run the programs that the kubeconfig names for credentials: any, or only those of a list, as
+    /// --allow-exec=aws,/opt/bin/get-token. Without it none is run.
+    #[arg(
+        long,
+        value_name = "PROGRAMS",
+        num_args = 0..=1,
+        require_equals = true,
+        value_delimiter = ',',
+        default_missing_value = "all",
+        conflicts_with = "server"
+    )]
+    pub(crate) allow_exec: Option<Vec<PathBuf>>,
+    /// Send the kubeconfig's credentials over plain http too, if the server is on this machine.
+    #[arg(long, conflicts_with = "server")]
+    pub(crate) credentials_on_loopback: bool,
 }
 
 #[derive(Debug, Args)]
@@ -273,6 +288,21 @@ mod tests {
         assert_eq!(duration("500ms"), Ok(Duration::from_millis(500)));
         assert!(duration("ten").is_err());
         assert!(duration("-1s").is_err());
+    }
+
+    #[test]
+    fn programs_are_allowed_one_and_all() {
+        let allowed = |flag: &str| {
+            let cli = Cli::try_parse_from(["informer", "watch", flag, "pods"]).expect("valid");
+            let Command::Watch(args) = cli.command else {
+                panic!("not watch")
+            };
+            args.connection.allow_exec
+        };
+        assert_eq!(allowed("--once"), None);
+        assert_eq!(allowed("--allow-exec"), Some(vec!["all".into()]));
+        let two = vec!["aws".into(), "/opt/bin/get-token".into()];
+        assert_eq!(allowed("--allow-exec=aws,/opt/bin/get-token"), Some(two));
     }
 
     #[test]

@@ -1,9 +1,12 @@
 //! From arguments to a connection and a resource.
 
 use std::collections::HashSet;
+use std::path::PathBuf;
 use std::time::Duration;
 
-use informer::client::{Client, ClientBuilder, ConfigLoader, Error};
+use informer::client::{
+    BuildError, Client, ClientBuilder, ConfigLoader, Error, ExecError, ExecPolicy,
+};
 use informer::{LabelSelector, Resource, Scope};
 
 use crate::args::{ConnectionArgs, SelectionArgs};
@@ -11,6 +14,9 @@ use crate::failure::{Usage, one_line};
 
 /// How long a discovery request may take before it is tried again.
 const DISCOVERY_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// How long a program that gives credentials may take. A person may have to log in meanwhile.
+const LOGIN_TIMEOUT: Duration = Duration::from_secs(300);
 
 /// Connects as the arguments say. Makes no request.
 ///
@@ -26,8 +32,30 @@ pub(crate) fn client(args: &ConnectionArgs) -> anyhow::Result<Client> {
     };
     builder
         .user_agent("informer", env!("CARGO_PKG_VERSION"))
+        .credentials_on_loopback(args.credentials_on_loopback)
+        .exec(allowed_programs(args.allow_exec.as_deref()))
+        .exec_timeout(LOGIN_TIMEOUT)
         .build()
-        .map_err(Usage::from_error)
+        .map_err(|error| match error {
+            BuildError::Exec(error @ ExecError::Denied { .. }) => {
+                Usage::error(format!("{error} (--allow-exec allows it)"))
+            }
+            error => Usage::from_error(error),
+        })
+}
+
+/// The programs of `--allow-exec`: none without it, `all` if it names none.
+fn allowed_programs(listed: Option<&[PathBuf]>) -> ExecPolicy {
+    let Some(listed) = listed else {
+        return ExecPolicy::Deny;
+    };
+    let named = listed
+        .iter()
+        .filter(|program| !program.as_os_str().is_empty());
+    match named.cloned().collect::<Vec<_>>() {
+        none if none.is_empty() => ExecPolicy::AllowAll,
+        some => ExecPolicy::Allowlist(some),
+    }
 }
 
 fn load(args: &ConnectionArgs) -> anyhow::Result<informer::client::Config> {
@@ -158,6 +186,17 @@ mod tests {
         assert!(check_fields("status.phase").is_err());
         assert!(check_fields("=x").is_err());
         assert!(check_fields("a=b,,").is_err());
+    }
+
+    #[test]
+    fn all_programs_or_those_of_a_list_are_allowed() {
+        assert_eq!(allowed_programs(None), ExecPolicy::Deny);
+        assert_eq!(
+            allowed_programs(Some(&["all".into()])),
+            ExecPolicy::AllowAll
+        );
+        let two: [PathBuf; 2] = ["aws".into(), "/opt/x".into()];
+        assert_eq!(allowed_programs(Some(&two)), ExecPolicy::allow(two.clone()));
     }
 
     #[test]

@@ -9,8 +9,9 @@ use futures_core::Stream;
 
 use crate::error::Error;
 use crate::gzip::Gunzip;
+use crate::transport::Place;
 
-type Chunks = dyn Stream<Item = reqwest::Result<Bytes>> + Send;
+type Chunks = dyn Stream<Item = Result<Bytes, Error>> + Send;
 
 /// The body of an answer, chunk by chunk as it arrives, unpacked where it came compressed. Dropping it ends the request.
 pub struct Body {
@@ -19,14 +20,31 @@ pub struct Body {
 }
 
 impl Body {
-    pub(crate) fn new(
-        chunks: impl Stream<Item = reqwest::Result<Bytes>> + Send + 'static,
-        gunzip: Option<Gunzip>,
-    ) -> Self {
+    /// The body of an answer that holds its place among the connections until it ends.
+    pub(crate) fn from_reqwest(answer: reqwest::Response, place: Place) -> Self {
+        Self::new(Placed {
+            chunks: Box::pin(answer.bytes_stream()),
+            _place: place,
+        })
+    }
+
+    pub(crate) fn new(chunks: impl Stream<Item = Result<Bytes, Error>> + Send + 'static) -> Self {
         Self {
             chunks: Box::pin(chunks),
-            gunzip,
+            gunzip: None,
         }
+    }
+
+    /// Unpacks what comes.
+    pub(crate) fn gunzip(&mut self) {
+        self.gunzip = Some(Gunzip::new());
+    }
+
+    /// The next chunk; `None` at the end.
+    pub(crate) async fn chunk(&mut self) -> Result<Option<Bytes>, Error> {
+        std::future::poll_fn(|context| Pin::new(&mut *self).poll_next(context))
+            .await
+            .transpose()
     }
 }
 
@@ -42,7 +60,6 @@ impl Stream for Body {
                 return Poll::Ready(Some(piece.map_err(Error::broken_body)));
             }
             let chunk = ready!(body.chunks.as_mut().poll_next(context));
-            let chunk = chunk.map(|chunk| chunk.map_err(Error::from_reqwest));
             match (&mut body.gunzip, chunk) {
                 (Some(gunzip), Some(Ok(packed))) => gunzip.push(packed),
                 (Some(gunzip), None) => {
@@ -58,5 +75,20 @@ impl Stream for Body {
 impl fmt::Debug for Body {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Body").finish_non_exhaustive()
+    }
+}
+
+/// Chunks of our own connections.
+struct Placed<S> {
+    chunks: Pin<Box<S>>,
+    _place: Place,
+}
+
+impl<S: Stream<Item = reqwest::Result<Bytes>>> Stream for Placed<S> {
+    type Item = Result<Bytes, Error>;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let chunk = self.chunks.as_mut().poll_next(context);
+        chunk.map(|chunk| chunk.map(|chunk| chunk.map_err(Error::from_reqwest)))
     }
 }

@@ -3,8 +3,10 @@
 use std::error::Error as StdError;
 use std::io;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
+use informer_kubeconfig::ExecError;
 use informer_wire::Status;
 
 /// A request that failed.
@@ -85,6 +87,13 @@ pub enum Error {
         path: PathBuf,
         /// Why not.
         source: io::Error,
+    },
+    /// The program that the configuration names gives no credentials.
+    #[error("no credentials for the API server")]
+    Exec {
+        /// Why not.
+        #[from]
+        source: Arc<ExecError>,
     },
     /// The server serves no such resource.
     #[error("the API server has no resource {name:?}; see `kubectl api-resources` for what it has")]
@@ -185,6 +194,19 @@ impl Error {
         }
     }
 
+    /// A service that the program gave us failed.
+    #[cfg(feature = "tower")]
+    pub(crate) fn from_service(source: Box<dyn StdError + Send + Sync>) -> Self {
+        let refused = find::<io::Error>(&*source)
+            .is_some_and(|error| error.kind() == io::ErrorKind::ConnectionRefused);
+        Self::Transport { refused, source }
+    }
+
+    /// A request that took too long.
+    pub(crate) const fn timeout(what: &'static str, limit: Duration) -> Self {
+        Self::Timeout { what, limit }
+    }
+
     /// Sorts what the HTTP library reports. The URL is left out: it is long, and says nothing new.
     pub(crate) fn from_reqwest(error: reqwest::Error) -> Self {
         if error.is_builder() {
@@ -242,6 +264,14 @@ pub enum BuildError {
     /// The configuration cannot be used.
     #[error("the configuration cannot be used")]
     Config(#[from] informer_kubeconfig::ConfigError),
+    /// The credentials come from a program, and it may not be run or is not there.
+    #[error("no credentials for the API server")]
+    Exec(#[from] ExecError),
+    /// No implementation of cryptography was chosen.
+    #[error(
+        "TLS has no cryptography; enable a feature (`ring` or `aws-lc-rs`), or give `ClientBuilder::crypto_provider` one"
+    )]
+    NoCryptoProvider,
     /// A certificate or key cannot be read from its file.
     #[error("cannot read the {what}")]
     Read {

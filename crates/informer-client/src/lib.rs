@@ -42,6 +42,7 @@
 
 mod api;
 mod body;
+mod builder;
 mod client;
 mod credentials;
 mod dial;
@@ -53,18 +54,25 @@ mod path;
 mod request;
 mod response;
 mod tls;
+mod transport;
 mod user_agent;
 mod warning;
 
 pub use api::{Api, DeleteOptions, Deleted, Propagation};
 pub use body::Body;
-pub use client::{Client, ClientBuilder};
+pub use builder::ClientBuilder;
+pub use client::Client;
+pub use discovery::Discovery;
 pub use error::{BuildError, Error};
 pub use patch::Patch;
 pub use request::RequestBuilder;
 pub use response::Response;
+pub use transport::HttpVersion;
 
 // Part of our interface, so that users need not depend on them.
 pub use bytes;
 pub use http;
-pub use informer_kubeconfig::{AuthInfo, Cluster, Config, ConfigError, ConfigLoader};
+pub use informer_kubeconfig::{
+    AuthInfo, Cluster, Config, ConfigError, ConfigLoader, ExecError, ExecPolicy,
+};
+pub use rustls::crypto::CryptoProvider;

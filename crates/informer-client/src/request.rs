@@ -1,6 +1,7 @@
 //! One request.
 
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -8,9 +9,11 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use serde::Serialize;
 use url::Url;
 
-use crate::client::Client;
+use crate::client::{Client, Sender};
+use crate::credentials::{Credentials, Shown};
 use crate::error::Error;
 use crate::response::Response;
+use crate::transport::{Lanes, Transport};
 
 /// A request that is being put together. Nothing is sent before [`RequestBuilder::send`].
 #[must_use = "a request is sent only by `send`"]
@@ -107,8 +110,8 @@ impl RequestBuilder {
         self
     }
 
-    /// Sends the request and waits for the answer's head, whatever its status. If the server answers 401 and a renewed
-    /// token is at hand, the request is sent once more with it.
+    /// Sends the request and waits for the answer's head, whatever its status. If the server answers 401, or TLS
+    /// fails, and renewed credentials or certificates are at hand, the request is sent once more with them.
     ///
     /// Dropping the future ends the request.
     ///
@@ -140,42 +143,79 @@ impl fmt::Debug for RequestBuilder {
 }
 
 async fn exchange(client: &Client, parts: Parts) -> Result<Response, Error> {
-    let credentials = &client.inner.credentials;
-    let shown = credentials.header().await?;
-    let response = once(client, &parts, shown.as_ref()).await?;
-    if response.status() == StatusCode::UNAUTHORIZED
-        && let Some(renewed) = credentials.renew(shown.as_ref()).await
-    {
-        return once(client, &parts, Some(&renewed)).await;
+    let answer = match &client.inner.sender {
+        Sender::Own {
+            transport,
+            credentials,
+        } => authorized(transport, credentials, &parts).await,
+        #[cfg(feature = "tower")]
+        Sender::Service(service) => service.send(parts.into_http()?).await,
+    }?;
+    client.inner.warnings.log(answer.headers());
+    // What was not asked for is not unpacked: the answer is a proxy's, or not meant for us.
+    Ok(if client.inner.gzip {
+        answer.unpacked()
+    } else {
+        answer
+    })
+}
+
+/// Sends a request with credentials. If the server refuses them, or its certificate is refused here, and there are
+/// others by now, the request is sent once more with those.
+async fn authorized(
+    transport: &Arc<Transport>,
+    credentials: &Credentials,
+    parts: &Parts,
+) -> Result<Response, Error> {
+    let shown = credentials.show(transport).await?;
+    let lanes = transport.lanes().await;
+    let answer = once(transport, &lanes, parts, &shown).await;
+    let refused = matches!(&answer, Ok(answer) if answer.status() == StatusCode::UNAUTHORIZED);
+    // If it failed like this, the request was never heard.
+    let distrusted = matches!(&answer, Err(Error::Tls { .. }));
+    if refused && let Some(renewed) = credentials.renew(&shown, transport).await {
+        let lanes = transport.lanes().await;
+        return once(transport, &lanes, parts, &renewed).await;
     }
-    Ok(response)
+    if (refused || distrusted) && transport.recheck(&lanes).await {
+        let lanes = transport.lanes().await;
+        return once(transport, &lanes, parts, &shown).await;
+    }
+    answer
 }
 
 async fn once(
-    client: &Client,
+    transport: &Transport,
+    lanes: &Lanes,
     parts: &Parts,
-    authorization: Option<&HeaderValue>,
+    shown: &Shown,
 ) -> Result<Response, Error> {
+    let (http, place) = transport.place(lanes)?;
     let mut request = reqwest::Request::new(parts.method.clone(), parts.url.clone());
     *request.headers_mut() = parts.headers.clone();
-    if let Some(value) = authorization {
+    if let Some(value) = &shown.header {
         request
             .headers_mut()
             .insert(header::AUTHORIZATION, value.clone());
     }
     *request.body_mut() = parts.body.clone().map(reqwest::Body::from);
-    let answer = client
-        .inner
-        .http
-        .execute(request)
-        .await
-        .map_err(Error::from_reqwest)?;
-    client.inner.warnings.log(answer.headers());
-    let response = Response::new(answer);
-    // What was not asked for is not unpacked: the answer is a proxy's, or not meant for us.
-    Ok(if client.inner.gzip {
-        response.unpacked()
-    } else {
-        response
-    })
+    let answer = http.execute(request).await.map_err(Error::from_reqwest)?;
+    Ok(Response::from_reqwest(answer, place))
+}
+
+#[cfg(feature = "tower")]
+impl Parts {
+    /// For a service, which adds scheme and host itself.
+    fn into_http(self) -> Result<http::Request<Bytes>, Error> {
+        let target = &self.url[url::Position::BeforePath..url::Position::AfterQuery];
+        let mut request = http::Request::builder()
+            .method(self.method)
+            .uri(target)
+            .body(self.body.unwrap_or_default())
+            .map_err(|error| Error::Request {
+                reason: error.to_string(),
+            })?;
+        *request.headers_mut() = self.headers;
+        Ok(request)
+    }
 }

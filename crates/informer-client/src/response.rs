@@ -9,7 +9,7 @@ use informer_wire::Status;
 
 use crate::body::Body;
 use crate::error::Error;
-use crate::gzip::Gunzip;
+use crate::transport::Place;
 
 /// How long the body of an error may take.
 const ERROR_BODY_TIMEOUT: Duration = Duration::from_secs(10);
@@ -19,40 +19,50 @@ const MAX_RETRY_AFTER: Duration = Duration::from_secs(300);
 
 /// The answer to a request. Its body comes chunk by chunk. Dropping it ends the request.
 pub struct Response {
-    answer: reqwest::Response,
-    gunzip: Option<Gunzip>,
+    status: StatusCode,
+    headers: HeaderMap,
+    body: Body,
 }
 
 impl Response {
-    pub(crate) const fn new(answer: reqwest::Response) -> Self {
+    pub(crate) fn from_reqwest(mut answer: reqwest::Response, place: Place) -> Self {
         Self {
-            answer,
-            gunzip: None,
+            status: answer.status(),
+            headers: std::mem::take(answer.headers_mut()),
+            body: Body::from_reqwest(answer, place),
+        }
+    }
+
+    #[cfg(feature = "tower")]
+    pub(crate) const fn new(status: StatusCode, headers: HeaderMap, body: Body) -> Self {
+        Self {
+            status,
+            headers,
+            body,
         }
     }
 
     /// Unpacks the body if the server compressed it. The head then tells of what comes out.
     pub(crate) fn unpacked(mut self) -> Self {
-        let headers = self.answer.headers_mut();
-        let coding = headers.get(header::CONTENT_ENCODING);
+        let coding = self.headers.get(header::CONTENT_ENCODING);
         if coding.is_some_and(|coding| coding.as_bytes().eq_ignore_ascii_case(b"gzip")) {
-            headers.remove(header::CONTENT_ENCODING);
-            headers.remove(header::CONTENT_LENGTH);
-            self.gunzip = Some(Gunzip::new());
+            self.headers.remove(header::CONTENT_ENCODING);
+            self.headers.remove(header::CONTENT_LENGTH);
+            self.body.gunzip();
         }
         self
     }
 
     /// The status code.
     #[must_use]
-    pub fn status(&self) -> StatusCode {
-        self.answer.status()
+    pub const fn status(&self) -> StatusCode {
+        self.status
     }
 
     /// The headers.
     #[must_use]
-    pub fn headers(&self) -> &HeaderMap {
-        self.answer.headers()
+    pub const fn headers(&self) -> &HeaderMap {
+        &self.headers
     }
 
     /// The type of the body, as the server calls it.
@@ -76,28 +86,13 @@ impl Response {
     /// # Errors
     /// When the connection breaks, or the body ends before its end.
     pub async fn chunk(&mut self) -> Result<Option<Bytes>, Error> {
-        loop {
-            if let Some(gunzip) = &mut self.gunzip
-                && let Some(piece) = gunzip.next().map_err(Error::broken_body)?
-            {
-                return Ok(Some(piece));
-            }
-            let chunk = self.answer.chunk().await.map_err(Error::from_reqwest)?;
-            match (&mut self.gunzip, chunk) {
-                (Some(gunzip), Some(packed)) => gunzip.push(packed),
-                (Some(gunzip), None) => {
-                    gunzip.finish().map_err(Error::broken_body)?;
-                    return Ok(None);
-                }
-                (None, chunk) => return Ok(chunk),
-            }
-        }
+        self.body.chunk().await
     }
 
     /// The body as a stream of its pieces.
     #[must_use]
     pub fn into_body(self) -> Body {
-        Body::new(self.answer.bytes_stream(), self.gunzip)
+        self.body
     }
 
     /// The whole body, if it is no larger than `limit` bytes.

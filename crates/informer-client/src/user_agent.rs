@@ -25,11 +25,22 @@ pub(crate) fn header(program: &str, version: &str) -> HeaderValue {
     let text = format!(
         "{program}/{} ({}/{}) informer/{}",
         token(version),
-        std::env::consts::OS,
-        std::env::consts::ARCH,
+        platform(std::env::consts::OS),
+        platform(std::env::consts::ARCH),
         env!("CARGO_PKG_VERSION"),
     );
     HeaderValue::try_from(text).unwrap_or(HeaderValue::from_static("informer"))
+}
+
+/// The name that Kubernetes' own programs give to a system or architecture, so that one rule finds all clients of one.
+fn platform(name: &'static str) -> &'static str {
+    match name {
+        "macos" => "darwin",
+        "x86_64" => "amd64",
+        "aarch64" => "arm64",
+        "x86" => "386",
+        name => name,
+    }
 }
 
 /// Keeps what may stand in a product's name.
@@ -56,6 +67,8 @@ mod tests {
         let text = value.to_str().unwrap();
         assert!(text.starts_with("myoperator/1.2.3 ("), "{text}");
         assert!(text.contains(") informer/"), "{text}");
+        #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+        assert!(text.contains("(linux/amd64)"), "{text}");
     }
 
     #[test]

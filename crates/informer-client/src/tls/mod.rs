@@ -7,7 +7,7 @@ mod verify;
 
 use std::sync::Arc;
 
-use informer_kubeconfig::{ClientCertificate, Cluster, PemSource};
+use informer_kubeconfig::Cluster;
 use rustls::client::WebPkiServerVerifier;
 use rustls::client::danger::ServerCertVerifier;
 use rustls::crypto::CryptoProvider;
@@ -15,46 +15,54 @@ use rustls::pki_types::pem::{self, PemObject};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use rustls::sign::{CertifiedKey, SingleCertAndKey};
 use rustls::{ClientConfig, InconsistentKeys, RootCertStore};
-use secrecy::ExposeSecret;
+use secrecy::{ExposeSecret, SecretSlice};
 
 use self::verify::{AnyServer, ServerVerifier};
 use crate::error::BuildError;
+use crate::transport::{Identity, Material};
 
-const AUTHORITY: &str = "certificate authority";
-const CERTIFICATE: &str = "client certificate";
-const KEY: &str = "client key";
+pub(crate) const AUTHORITY: &str = "certificate authority";
+pub(crate) const CERTIFICATE: &str = "client certificate";
+pub(crate) const KEY: &str = "client key";
 
-/// The TLS configuration for a cluster and, if there is one, a client certificate.
+/// The cryptography of this crate's features; else what the program installed for the whole process.
+pub(crate) fn default_provider() -> Result<Arc<CryptoProvider>, BuildError> {
+    #[cfg(feature = "aws-lc-rs")]
+    return Ok(Arc::new(rustls::crypto::aws_lc_rs::default_provider()));
+    #[cfg(all(feature = "ring", not(feature = "aws-lc-rs")))]
+    return Ok(Arc::new(rustls::crypto::ring::default_provider()));
+    #[cfg(not(any(feature = "ring", feature = "aws-lc-rs")))]
+    CryptoProvider::get_default()
+        .cloned()
+        .ok_or(BuildError::NoCryptoProvider)
+}
+
+/// The TLS configuration for a cluster with these certificates. It offers no protocol yet.
 pub(crate) fn client_config(
     cluster: &Cluster,
-    identity: Option<&ClientCertificate>,
+    material: &Material,
+    provider: &Arc<CryptoProvider>,
 ) -> Result<ClientConfig, BuildError> {
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let verifier = verifier(cluster, &provider)?;
-    let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
+    let verifier = verifier(cluster, material.authority.as_ref(), provider)?;
+    let builder = ClientConfig::builder_with_provider(Arc::clone(provider))
         .with_safe_default_protocol_versions()
         .map_err(tls)?
         .dangerous()
         .with_custom_certificate_verifier(verifier);
-    let mut config = match identity {
+    Ok(match &material.identity {
         // A resolver with a ready key instead of `with_client_auth_cert`, which refuses X.509 v1 certificates that
         // some clusters hand out and every server accepts.
         Some(identity) => builder.with_client_cert_resolver(Arc::new(SingleCertAndKey::from(
-            ready(identity, &provider)?,
+            ready(identity, provider)?,
         ))),
         None => builder.with_no_client_auth(),
-    };
-    // HTTP/2 is not offered. An API server allows 100 streams a connection and the HTTP library opens no second one,
-    // so the watch after them would wait for ever; and one watch that nobody reads can starve its neighbours.
-    config.alpn_protocols = vec![b"http/1.1".to_vec()];
-    Ok(config)
+    })
 }
 
 /// A TLS configuration for plain http: it trusts nobody, and nothing ever asks it. The HTTP library looks for a
 /// provider of the whole process, and panics for want of one, unless it is given a configuration.
-pub(crate) fn unused_config() -> Result<ClientConfig, BuildError> {
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let builder = ClientConfig::builder_with_provider(provider)
+pub(crate) fn unused_config(provider: &Arc<CryptoProvider>) -> Result<ClientConfig, BuildError> {
+    let builder = ClientConfig::builder_with_provider(Arc::clone(provider))
         .with_safe_default_protocol_versions()
         .map_err(tls)?;
     Ok(builder
@@ -69,13 +77,14 @@ fn tls(source: rustls::Error) -> BuildError {
 /// Who is trusted.
 fn verifier(
     cluster: &Cluster,
+    authority: Option<&SecretSlice<u8>>,
     provider: &Arc<CryptoProvider>,
 ) -> Result<Arc<dyn ServerCertVerifier>, BuildError> {
     if cluster.insecure_skip_tls_verify {
         tracing::warn!(server = %cluster.server, "the server's certificate is not checked: anyone on the way can read and change everything");
         return Ok(Arc::new(AnyServer::new(Arc::clone(provider))));
     }
-    let (inner, pinned): (Arc<dyn ServerCertVerifier>, _) = match &cluster.certificate_authority {
+    let (inner, pinned): (Arc<dyn ServerCertVerifier>, _) = match authority {
         Some(authority) => {
             let certificates = certificates(authority, AUTHORITY)?;
             (only(&certificates, provider)?, certificates)
@@ -124,12 +133,9 @@ fn credential(what: &'static str, reason: impl Into<String>) -> BuildError {
 
 /// The certificates in PEM text. Other blocks are passed over.
 fn certificates(
-    source: &PemSource,
+    text: &SecretSlice<u8>,
     what: &'static str,
 ) -> Result<Vec<CertificateDer<'static>>, BuildError> {
-    let text = source
-        .read()
-        .map_err(|source| BuildError::Read { what, source })?;
     let certificates: Result<Vec<_>, _> =
         CertificateDer::pem_slice_iter(text.expose_secret()).collect();
     let certificates = certificates.map_err(|_| credential(what, "it is not valid PEM text"))?;
@@ -143,15 +149,9 @@ fn certificates(
 }
 
 /// The client certificate with its key, ready to sign.
-fn ready(
-    identity: &ClientCertificate,
-    provider: &CryptoProvider,
-) -> Result<CertifiedKey, BuildError> {
+fn ready(identity: &Identity, provider: &CryptoProvider) -> Result<CertifiedKey, BuildError> {
     let chain = certificates(&identity.certificate, CERTIFICATE)?;
-    let text = identity
-        .key
-        .read()
-        .map_err(|source| BuildError::Read { what: KEY, source })?;
+    let text = &identity.key;
     let key = PrivateKeyDer::from_pem_slice(text.expose_secret()).map_err(|error| {
         let encrypted = text
             .expose_secret()

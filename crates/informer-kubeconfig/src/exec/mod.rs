@@ -17,7 +17,7 @@ pub use policy::ExecPolicy;
 pub enum ExecError {
     /// Nobody allowed it to run.
     #[error(
-        "the credentials come from the program {command:?}, which may not be run; allow it (ExecPolicy), or use a token, a tokenFile or a client certificate"
+        "the credentials come from the program {command:?}, which may not be run; allow it, or use a token, a tokenFile or a client certificate"
     )]
     Denied {
         /// The program as the kubeconfig names it.

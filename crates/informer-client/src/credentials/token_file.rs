@@ -1,91 +1,21 @@
-//! The `Authorization` header: fixed, or from a file that is renewed.
+//! A token in a file that is renewed by someone else.
 
 use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 use http::HeaderValue;
-use informer_kubeconfig::{AuthInfo, read_file};
+use informer_kubeconfig::read_file;
 use secrecy::{ExposeSecret, SecretString};
 use tokio::sync::Mutex;
 use tokio::time::Instant;
 
-use crate::error::{BuildError, Error};
+use super::bearer;
+use crate::error::Error;
 
 /// How long a token that was read from a file is used before the file is read again. Kubernetes renews tokens long
 /// before they expire, so a minute is early enough.
 const TOKEN_FILE_LIFETIME: Duration = Duration::from_secs(60);
-
-/// Where the `Authorization` header comes from.
-pub(crate) enum Credentials {
-    /// There is none.
-    None,
-    /// It never changes.
-    Fixed(HeaderValue),
-    /// It is read from a file from time to time.
-    File(TokenFile),
-}
-
-impl Credentials {
-    /// The credentials of a configuration.
-    pub(crate) fn new(auth: &AuthInfo) -> Result<Self, BuildError> {
-        let token = auth.token.as_ref().map(bearer).transpose();
-        let token =
-            token.map_err(|()| invalid("token", "it holds a line break or a control character"))?;
-        if let Some(path) = &auth.token_file {
-            return Ok(Self::File(TokenFile::new(path.clone(), token)));
-        }
-        if let Some(token) = token {
-            return Ok(Self::Fixed(token));
-        }
-        let Some(basic) = &auth.basic else {
-            return Ok(Self::None);
-        };
-        let pair = format!("{}:{}", basic.username, basic.password.expose_secret());
-        let value = sensitive(&format!("Basic {}", STANDARD.encode(pair)));
-        value
-            .map(Self::Fixed)
-            .map_err(|()| invalid("user name or password", "it is not valid"))
-    }
-
-    /// The header to send now.
-    pub(crate) async fn header(&self) -> Result<Option<HeaderValue>, Error> {
-        match self {
-            Self::None => Ok(None),
-            Self::Fixed(value) => Ok(Some(value.clone())),
-            Self::File(file) => file.header().await.map(Some),
-        }
-    }
-
-    /// A header other than the one that the server refused with 401, if there is one now.
-    pub(crate) async fn renew(&self, refused: Option<&HeaderValue>) -> Option<HeaderValue> {
-        match self {
-            Self::None | Self::Fixed(_) => None,
-            Self::File(file) => file.renew(refused).await,
-        }
-    }
-}
-
-fn invalid(what: &'static str, reason: &str) -> BuildError {
-    BuildError::Credential {
-        what,
-        reason: reason.to_owned(),
-    }
-}
-
-/// The header of a bearer token.
-fn bearer(token: &SecretString) -> Result<HeaderValue, ()> {
-    sensitive(&format!("Bearer {}", token.expose_secret().trim()))
-}
-
-/// A header value that is shown nowhere.
-fn sensitive(text: &str) -> Result<HeaderValue, ()> {
-    let mut value = HeaderValue::from_str(text).map_err(drop)?;
-    value.set_sensitive(true);
-    Ok(value)
-}
 
 /// A token in a file that is renewed by someone else.
 pub(crate) struct TokenFile {
@@ -102,7 +32,7 @@ struct TokenState {
 }
 
 impl TokenFile {
-    fn new(path: PathBuf, fallback: Option<HeaderValue>) -> Self {
+    pub(super) fn new(path: PathBuf, fallback: Option<HeaderValue>) -> Self {
         Self {
             path,
             state: Mutex::new(TokenState {
@@ -112,7 +42,7 @@ impl TokenFile {
         }
     }
 
-    async fn header(&self) -> Result<HeaderValue, Error> {
+    pub(super) async fn header(&self) -> Result<HeaderValue, Error> {
         let mut state = self.state.lock().await;
         let fresh = state
             .tried
@@ -138,7 +68,7 @@ impl TokenFile {
         }
     }
 
-    async fn renew(&self, refused: Option<&HeaderValue>) -> Option<HeaderValue> {
+    pub(super) async fn renew(&self, refused: Option<&HeaderValue>) -> Option<HeaderValue> {
         let mut state = self.state.lock().await;
         // Another request may have read it meanwhile.
         if state.value.as_ref() == refused {
