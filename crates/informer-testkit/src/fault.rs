@@ -95,6 +95,13 @@ impl Answer {
         self
     }
 
+    /// The first value of a header; names are compared as HTTP does.
+    pub fn header_value(&self, name: &str) -> Option<&str> {
+        let mut values = self.headers.iter();
+        let found = values.find(|(known, _)| known.eq_ignore_ascii_case(name));
+        found.map(|(_, value)| value.as_str())
+    }
+
     pub(crate) fn code(&self) -> u16 {
         self.code
     }

@@ -24,7 +24,7 @@ fn server() -> (ApiServer, MemoryListerWatcher<Metadata>) {
 
 fn create(server: &ApiServer, name: &str) -> u64 {
     let pod = json!({"metadata": {"namespace": "web", "name": name}});
-    server.create("pods", pod).unwrap();
+    server.create("pods", pod).expect("the name is free");
     server.resource_version()
 }
 

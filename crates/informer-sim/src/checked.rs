@@ -1,0 +1,288 @@
+//! Stands between the reflector and the server: judges the requests, their order and their rate.
+
+use std::collections::VecDeque;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use futures_core::Stream;
+use informer_reflector::{ListEvent, ListRequest, ListWatchError, ListerWatcher};
+use informer_testkit::{MemoryList, MemoryListerWatcher, MemoryWatch};
+use informer_wire::{ListOptions, ResourceVersionMatch, WatchEvent};
+use parking_lot::Mutex;
+use tokio::time::Instant;
+
+use crate::chaos::Chaos;
+use crate::object::Item;
+use crate::row::Place;
+use crate::trace::{Trace, holds, note};
+
+/// At most so many requests in a minute, pages that follow another not counted.
+const REQUESTS_A_MINUTE: usize = 40;
+
+/// A source whose requests are judged. Clones share what is known.
+#[derive(Clone)]
+pub(crate) struct Checked {
+    inner: MemoryListerWatcher<Item>,
+    shared: Arc<Mutex<State>>,
+    chaos: Chaos,
+    trace: Trace,
+    selector: Option<&'static str>,
+}
+
+#[derive(Default)]
+struct State {
+    /// Requests and streams that are alive; there may be one.
+    alive: u32,
+    times: VecDeque<Instant>,
+    lists: u64,
+    watches: u64,
+    /// The phase of the watch that is open: true before its mark.
+    within: Option<bool>,
+    stopped: bool,
+    highest_rate: usize,
+}
+
+impl Checked {
+    pub(crate) fn new(
+        inner: MemoryListerWatcher<Item>,
+        chaos: Chaos,
+        trace: Trace,
+        selector: Option<&'static str>,
+    ) -> Self {
+        Self {
+            inner,
+            shared: Arc::default(),
+            chaos,
+            trace,
+            selector,
+        }
+    }
+
+    /// Lists and watches so far.
+    pub(crate) fn counts(&self) -> (u64, u64) {
+        let state = self.shared.lock();
+        (state.lists, state.watches)
+    }
+
+    pub(crate) fn highest_rate(&self) -> usize {
+        self.shared.lock().highest_rate
+    }
+
+    /// Whether a request or stream is alive.
+    pub(crate) fn is_busy(&self) -> bool {
+        self.shared.lock().alive > 0
+    }
+
+    /// Where trouble within a stream would meet the client now.
+    pub(crate) fn within(&self) -> Option<Place> {
+        self.shared.lock().within.map(|initial| match initial {
+            true => Place::WithinStream,
+            false => Place::WithinWatch,
+        })
+    }
+
+    /// From now on no request may come.
+    pub(crate) fn stop(&self) {
+        self.shared.lock().stopped = true;
+    }
+
+    fn begin(&self, place: Place, options: &ListOptions) -> Alive {
+        note!(self.trace, "{} {:?}", place.name(), options.query_pairs());
+        self.judge(place, options);
+        let mut state = self.shared.lock();
+        holds!(self.trace, !state.stopped, "a request after the stop");
+        state.alive += 1;
+        holds!(
+            self.trace,
+            state.alive == 1,
+            "{} requests are alive",
+            state.alive
+        );
+        match place {
+            Place::List | Place::NextPage => state.lists += 1,
+            _ => state.watches += 1,
+        }
+        if place != Place::NextPage {
+            self.judge_rate(&mut state);
+        }
+        Alive(Arc::clone(&self.shared))
+    }
+
+    fn judge_rate(&self, state: &mut State) {
+        let now = Instant::now();
+        if let Some(until) = self.chaos.take_not_before() {
+            holds!(
+                self.trace,
+                now >= until,
+                "a request {:?} before the server wants one",
+                until - now
+            );
+        }
+        state.times.push_back(now);
+        while state
+            .times
+            .front()
+            .is_some_and(|first| now - *first > Duration::from_secs(60))
+        {
+            state.times.pop_front();
+        }
+        state.highest_rate = state.highest_rate.max(state.times.len());
+        holds!(
+            self.trace,
+            state.times.len() <= REQUESTS_A_MINUTE,
+            "{} requests in a minute",
+            state.times.len()
+        );
+    }
+
+    /// The rules of the protocol (3.3: 21).
+    fn judge(&self, place: Place, options: &ListOptions) {
+        let trace = &self.trace;
+        holds!(
+            trace,
+            options.label_selector.as_deref() == self.selector,
+            "another selector"
+        );
+        let version = options.resource_version.as_ref();
+        match place {
+            Place::NextPage => {
+                holds!(trace, version.is_none(), "a version beside a token");
+                holds!(
+                    trace,
+                    options.resource_version_match.is_none(),
+                    "a match beside a token"
+                );
+            }
+            Place::List => {
+                holds!(
+                    trace,
+                    options.resource_version_match.is_none(),
+                    "a match in a list"
+                );
+                holds!(trace, !options.allow_watch_bookmarks, "bookmarks in a list");
+            }
+            Place::Stream => {
+                let not_older = Some(ResourceVersionMatch::NotOlderThan);
+                holds!(
+                    trace,
+                    options.resource_version_match == not_older,
+                    "a stream without its match"
+                );
+                holds!(
+                    trace,
+                    options.allow_watch_bookmarks,
+                    "a stream without bookmarks"
+                );
+            }
+            _ => {
+                holds!(
+                    trace,
+                    options.allow_watch_bookmarks,
+                    "a watch without bookmarks"
+                );
+                holds!(
+                    trace,
+                    options.resource_version_match.is_none(),
+                    "a match in a watch"
+                );
+            }
+        }
+        if !matches!(place, Place::List | Place::NextPage) {
+            let timeout = options.timeout.unwrap_or_default().as_secs();
+            holds!(
+                trace,
+                (300..600).contains(&timeout),
+                "a watch for {timeout} s"
+            );
+        }
+    }
+}
+
+/// A request or stream that is alive.
+struct Alive(Arc<Mutex<State>>);
+
+impl Drop for Alive {
+    fn drop(&mut self) {
+        let mut state = self.0.lock();
+        state.alive -= 1;
+        state.within = None;
+    }
+}
+
+impl ListerWatcher for Checked {
+    type Object = Item;
+    type List = CheckedStream<MemoryList<Item>>;
+    type Watch = CheckedStream<MemoryWatch<Item>>;
+
+    async fn list(&self, request: ListRequest) -> Result<Self::List, ListWatchError> {
+        let place = match request.options.continue_token {
+            Some(_) => Place::NextPage,
+            None => Place::List,
+        };
+        let alive = self.begin(place, &request.options);
+        assert!(!self.chaos.panics(place), "{}", crate::run::ON_PURPOSE);
+        let inner = self.inner.list(request).await?;
+        Ok(CheckedStream {
+            inner,
+            alive,
+            trace: self.trace.clone(),
+        })
+    }
+
+    async fn watch(&self, options: ListOptions) -> Result<Self::Watch, ListWatchError> {
+        let initial = options.send_initial_events == Some(true);
+        let place = if initial { Place::Stream } else { Place::Watch };
+        let alive = self.begin(place, &options);
+        assert!(!self.chaos.panics(place), "{}", crate::run::ON_PURPOSE);
+        let inner = self.inner.watch(options).await?;
+        alive.0.lock().within = Some(initial);
+        Ok(CheckedStream {
+            inner,
+            alive,
+            trace: self.trace.clone(),
+        })
+    }
+}
+
+/// A list or watch that is alive.
+pub(crate) struct CheckedStream<S> {
+    inner: S,
+    alive: Alive,
+    trace: Trace,
+}
+
+impl Stream for CheckedStream<MemoryList<Item>> {
+    type Item = Result<ListEvent<Item>, ListWatchError>;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        Pin::new(&mut self.inner).poll_next(context)
+    }
+}
+
+impl Stream for CheckedStream<MemoryWatch<Item>> {
+    type Item = Result<WatchEvent<Item>, ListWatchError>;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let next = Pin::new(&mut self.inner).poll_next(context);
+        match &next {
+            Poll::Ready(Some(Ok(WatchEvent::Bookmark {
+                resource_version,
+                initial_events_end,
+            }))) => {
+                note!(self.trace, "bookmark {resource_version}");
+                if *initial_events_end {
+                    self.alive.0.lock().within = Some(false);
+                }
+            }
+            Poll::Ready(Some(Err(error))) => note!(self.trace, "stream: {}", error.chain()),
+            Poll::Ready(Some(Ok(WatchEvent::Error(status)))) => {
+                note!(self.trace, "stream: {status}")
+            }
+            Poll::Ready(None) => note!(self.trace, "stream ended"),
+            _ => {}
+        }
+        next
+    }
+}

@@ -1,0 +1,32 @@
+//! Seeded simulation: real informers against the test kit's API server, in virtual time, with faults at every step.
+//!
+//! One seed decides everything: the configuration, what is written, what goes wrong and when. [`run`] plays a seed and
+//! gives a hash of all that happened, which is the same each time, or what promise was broken. `cargo xtask sim` plays
+//! many and prints how often each kind of trouble came.
+//!
+//! | part | does |
+//! |---|---|
+//! | `plan` | draws what a seed is about, so that each has its own mix of trouble |
+//! | `workload` | writes, and tells the oracle |
+//! | `oracle` | knows every state that each object ever had, and judges what is cached |
+//! | `row` | every row of the error table and every fault of the network, as faults of the test kit |
+//! | `chaos` | chooses a row for each request |
+//! | `checked` | stands between reflector and server: judges requests, their order and their rate |
+//! | `handlers` | judge their own histories; some are slow, some fail |
+//! | `world` | plays the steps, then lets all come to rest and judges the end |
+
+mod chaos;
+mod checked;
+mod handlers;
+mod object;
+mod oracle;
+mod plan;
+mod row;
+mod run;
+mod tally;
+mod trace;
+mod workload;
+mod world;
+
+pub use run::{Failure, Outcome, quiet_panics, run};
+pub use tally::Tally;

@@ -1,0 +1,108 @@
+//! Plays many seeds, on all processors, and prints what came: what `cargo xtask sim` runs.
+
+use std::process::ExitCode;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
+
+use informer_sim::{Failure, Tally, quiet_panics, run};
+use parking_lot::Mutex;
+
+const USAGE: &str =
+    "usage: informer-sim [--seeds N] [--first N] [--seed N] [--threads N] [--verbose]";
+
+/// From so many seeds on, each kind of trouble must have come.
+const ALL_ROWS_FROM: u64 = 300;
+
+struct Arguments {
+    first: u64,
+    seeds: u64,
+    threads: usize,
+    verbose: bool,
+}
+
+fn arguments() -> Option<Arguments> {
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let mut parsed = Arguments {
+        first: 0,
+        seeds: 1000,
+        threads,
+        verbose: false,
+    };
+    let mut given = std::env::args().skip(1);
+    while let Some(argument) = given.next() {
+        let mut number = || given.next()?.parse::<u64>().ok();
+        match argument.as_str() {
+            "--seeds" => parsed.seeds = number()?,
+            "--first" => parsed.first = number()?,
+            "--seed" => (parsed.first, parsed.seeds) = (number()?, 1),
+            "--threads" => parsed.threads = usize::try_from(number()?).ok()?.max(1),
+            "--verbose" => parsed.verbose = true,
+            _ => return None,
+        }
+    }
+    Some(parsed)
+}
+
+fn main() -> ExitCode {
+    let Some(arguments) = arguments() else {
+        eprintln!("{USAGE}");
+        return ExitCode::from(2);
+    };
+    quiet_panics();
+    let started = Instant::now();
+    let (tally, failures, hash) = play(&arguments);
+    let seconds = started.elapsed().as_secs_f64();
+    if arguments.seeds > 1 {
+        println!("{tally}");
+    }
+    println!(
+        "{} seeds in {seconds:.1} s, hash {hash:016x}",
+        arguments.seeds
+    );
+    for failure in &failures {
+        println!("FAILED {failure}");
+    }
+    let missing = tally.missing();
+    let all_needed = arguments.seeds >= ALL_ROWS_FROM;
+    if all_needed {
+        for what in &missing {
+            println!("NEVER CAME {what}");
+        }
+    }
+    if failures.is_empty() && (missing.is_empty() || !all_needed) {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    }
+}
+
+/// Plays the seeds. Gives their counts, what failed, and the sum of their hashes.
+fn play(arguments: &Arguments) -> (Tally, Vec<Failure>, u64) {
+    let next = AtomicU64::new(arguments.first);
+    let end = arguments.first + arguments.seeds;
+    let results = Mutex::new((Tally::default(), Vec::new(), 0_u64));
+    std::thread::scope(|scope| {
+        for _ in 0..arguments.threads {
+            scope.spawn(|| {
+                loop {
+                    let seed = next.fetch_add(1, Ordering::Relaxed);
+                    if seed >= end {
+                        return;
+                    }
+                    let outcome = run(seed, arguments.verbose);
+                    let mut results = results.lock();
+                    match outcome {
+                        Ok(outcome) => {
+                            results.0.merge(&outcome.tally);
+                            results.2 = results.2.wrapping_add(outcome.hash);
+                        }
+                        Err(failure) => results.1.push(failure),
+                    }
+                }
+            });
+        }
+    });
+    let mut results = results.into_inner();
+    results.1.sort_by_key(|failure| failure.seed);
+    results
+}

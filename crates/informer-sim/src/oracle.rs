@@ -1,0 +1,233 @@
+//! Knows every state that each object ever had, and judges what is cached by it.
+
+use std::collections::BTreeMap;
+
+use informer_store::{ObjectKey, Snapshot};
+
+use crate::object::{Item, value_of, version_of};
+use crate::trace::{Trace, holds};
+
+/// A state of an object.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct State {
+    pub(crate) uid: String,
+    pub(crate) value: String,
+    /// Whether a client that selects sees it.
+    pub(crate) shown: bool,
+    /// Whether it can be decoded.
+    pub(crate) good: bool,
+}
+
+/// What happened to one object: at which revision it became what; `None` where it was deleted.
+type Life = Vec<(u64, Option<State>)>;
+
+/// One course of history. A rewind begins another, which shares its past.
+#[derive(Debug, Clone, Default)]
+struct Course {
+    lives: BTreeMap<String, Life>,
+    head: u64,
+}
+
+/// The truth.
+#[derive(Debug)]
+pub(crate) struct Oracle {
+    /// The last is the present one.
+    courses: Vec<Course>,
+    /// Up to where each rewind went back.
+    rewinds: Vec<u64>,
+    selects: bool,
+}
+
+impl Oracle {
+    pub(crate) fn new(selects: bool) -> Self {
+        Self {
+            courses: vec![Course::default()],
+            rewinds: Vec::new(),
+            selects,
+        }
+    }
+
+    fn now(&mut self) -> &mut Course {
+        self.courses.last_mut().expect("there is always one")
+    }
+
+    fn present(&self) -> &Course {
+        self.courses.last().expect("there is always one")
+    }
+
+    pub(crate) fn wrote(&mut self, key: &str, revision: u64, state: Option<State>) {
+        let now = self.now();
+        now.head = now.head.max(revision);
+        now.lives
+            .entry(key.to_owned())
+            .or_default()
+            .push((revision, state));
+    }
+
+    /// Something else was written.
+    pub(crate) fn moved(&mut self, revision: u64) {
+        let now = self.now();
+        now.head = now.head.max(revision);
+    }
+
+    pub(crate) fn rewound(&mut self, revision: u64) {
+        let mut course = self.present().clone();
+        course.head = revision;
+        for life in course.lives.values_mut() {
+            life.retain(|(at, _)| *at <= revision);
+        }
+        self.courses.push(course);
+        self.rewinds.push(revision);
+    }
+
+    /// Everybody has come to know of the rewinds.
+    pub(crate) fn rewind_is_known(&mut self) {
+        let last = self.courses.len() - 1;
+        self.courses.drain(..last);
+    }
+
+    /// What is there now.
+    pub(crate) fn current(&self, key: &str) -> Option<&State> {
+        self.present().lives.get(key)?.last()?.1.as_ref()
+    }
+
+    pub(crate) fn keys(&self) -> impl Iterator<Item = &String> {
+        self.present().lives.keys()
+    }
+
+    /// Whether an object may go back from one version to another: only where a rewind lies between.
+    pub(crate) fn may_go_back(&self, from: u64) -> bool {
+        self.rewinds.iter().any(|to| from > *to)
+    }
+
+    /// True if what a client that selects sees is exactly this, and how it differs otherwise.
+    pub(crate) fn equals(&self, snapshot: &Snapshot<Item>) -> Result<(), String> {
+        let mut count = 0;
+        for (key, life) in &self.present().lives {
+            let now = life
+                .last()
+                .and_then(|(at, state)| Some((*at, state.as_ref()?)));
+            let wanted = now.filter(|(_, state)| self.is_visible(state));
+            let cached = snapshot.get(key.as_str());
+            match (wanted, cached) {
+                (None, None) => {}
+                // Whatever is left of it.
+                (Some((_, state)), cached) if !state.good => count += usize::from(cached.is_some()),
+                (Some((at, state)), Some(item)) if is(item, at, state) => count += 1,
+                (wanted, cached) => {
+                    let cached = cached.map(|item| (version_of(item), value_of(item)));
+                    return Err(format!("{key} is {wanted:?}, cached is {cached:?}"));
+                }
+            }
+        }
+        if snapshot.len() == count {
+            Ok(())
+        } else {
+            Err(format!(
+                "{} objects are cached, not {count}",
+                snapshot.len()
+            ))
+        }
+    }
+
+    fn is_visible(&self, state: &State) -> bool {
+        state.shown || !self.selects
+    }
+
+    /// What is cached must be true: each object in a state that it had at the cache's version or after it, and, where
+    /// nothing waits in a queue, in the state of just that version (protocol 3.3: 1, 2, 4, 9, 13).
+    pub(crate) fn judge(&self, snapshot: &Snapshot<Item>, drained: bool, trace: &Trace) {
+        let Some(at) = snapshot.resource_version().and_then(|rv| rv.as_u64()) else {
+            holds!(
+                trace,
+                snapshot.is_empty() || !drained,
+                "objects are cached without a version"
+            );
+            return;
+        };
+        let mut why = String::new();
+        let fits = self.courses.iter().rev().any(|course| {
+            let until = if drained && self.courses.len() == 1 {
+                at
+            } else {
+                course.head.max(at)
+            };
+            match self.fits(course, snapshot, at, until) {
+                Ok(()) => true,
+                Err(reason) => {
+                    why = reason;
+                    false
+                }
+            }
+        });
+        holds!(
+            trace,
+            fits,
+            "cached at {at}, {}: {why}",
+            if drained {
+                "nothing queued"
+            } else {
+                "more queued"
+            }
+        );
+    }
+
+    fn fits(
+        &self,
+        course: &Course,
+        snapshot: &Snapshot<Item>,
+        from: u64,
+        until: u64,
+    ) -> Result<(), String> {
+        for (key, life) in &course.lives {
+            let cached = snapshot.get(key.as_str());
+            if !self.could_be(life, cached.map(|item| &**item), from, until) {
+                let cached = cached.map(|item| (version_of(item), value_of(item)));
+                return Err(format!(
+                    "{key} is cached as {cached:?}, its life is {life:?}"
+                ));
+            }
+        }
+        let unknown = |key: &&ObjectKey| !course.lives.contains_key(key.as_str());
+        match snapshot.keys().find(unknown) {
+            Some(key) => Err(format!("{key} never was")),
+            None => Ok(()),
+        }
+    }
+
+    /// Whether an object could be cached so at some moment between these revisions.
+    fn could_be(&self, life: &Life, cached: Option<&Item>, from: u64, until: u64) -> bool {
+        // The state at `from`, and each that came later.
+        let first = life
+            .partition_point(|(at, _)| *at <= from)
+            .saturating_sub(1);
+        let before_first = life.first().is_none_or(|(at, _)| *at > from);
+        if before_first && cached.is_none() {
+            return true;
+        }
+        let possible = life[first..].iter().filter(|(at, _)| *at <= until);
+        possible.enumerate().any(|(n, (at, state))| {
+            let visible = state.as_ref().filter(|state| self.is_visible(state));
+            match (visible, cached) {
+                (None, None) => true,
+                (None, Some(_)) => false,
+                (Some(state), cached) if !state.good => {
+                    // The last good copy that was seen stays, if one was.
+                    let earlier = &life[..=(first + n)];
+                    cached.is_none_or(|item| {
+                        earlier.iter().any(|(at, state)| {
+                            state.as_ref().is_some_and(|s| s.good && is(item, *at, s))
+                        })
+                    })
+                }
+                (Some(_), None) => false,
+                (Some(state), Some(item)) => is(item, *at, state),
+            }
+        })
+    }
+}
+
+fn is(item: &Item, at: u64, state: &State) -> bool {
+    let uid = item.metadata.uid().map(ToString::to_string);
+    version_of(item) == at && uid.as_deref() == Some(&state.uid) && value_of(item) == state.value
+}

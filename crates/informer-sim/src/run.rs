@@ -1,0 +1,84 @@
+//! Plays one seed.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use crate::tally::Tally;
+use crate::trace::Trace;
+use crate::world::World;
+
+/// What panics say that belong to the game.
+pub(crate) const ON_PURPOSE: &str = "a panic on purpose";
+
+/// A run that kept all promises.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Outcome {
+    /// A hash of everything that happened, the same each time.
+    pub hash: u64,
+    /// How often what happened.
+    pub tally: Tally,
+}
+
+/// A run that broke a promise.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Failure {
+    /// The seed, which repeats it.
+    pub seed: u64,
+    /// What was broken, and when.
+    pub what: String,
+}
+
+impl std::fmt::Display for Failure {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { seed, what } = self;
+        write!(
+            f,
+            "seed {seed} failed ({what}); `cargo xtask sim --seed {seed}` repeats it"
+        )
+    }
+}
+
+impl std::error::Error for Failure {}
+
+/// Plays a seed. With `verbose`, everything that happens is written to stderr.
+///
+/// # Errors
+/// When a promise is broken.
+pub fn run(seed: u64, verbose: bool) -> Result<Outcome, Failure> {
+    let failure = |what| Failure { seed, what };
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .start_paused(true)
+        .build()
+        .map_err(|error| failure(error.to_string()))?;
+    let play = || {
+        runtime.block_on(async {
+            let trace = Trace::new(verbose);
+            let tally = World::new(seed, trace.clone()).play().await;
+            (trace, tally)
+        })
+    };
+    let (trace, tally) = catch_unwind(AssertUnwindSafe(play)).map_err(|panic| {
+        let text = panic.downcast_ref::<String>().cloned();
+        let text = text.or_else(|| panic.downcast_ref::<&str>().map(ToString::to_string));
+        failure(text.unwrap_or_else(|| "a panic".to_owned()))
+    })?;
+    trace.verdict().map_err(failure)?;
+    Ok(Outcome {
+        hash: trace.hash(),
+        tally,
+    })
+}
+
+/// Keeps panics that belong to the game from writing to stderr.
+pub fn quiet_panics() {
+    let hook = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |info| {
+        let text = info.payload().downcast_ref::<String>().map(String::as_str);
+        let text = text.or_else(|| info.payload().downcast_ref::<&str>().copied());
+        if text != Some(ON_PURPOSE) {
+            hook(info);
+        }
+    }));
+}

@@ -1,0 +1,126 @@
+//! Writes to the server, and tells the oracle of each.
+
+use std::sync::Arc;
+
+use fastrand::Rng;
+use informer_testkit::ApiServer;
+use parking_lot::Mutex;
+use serde_json::{Value, json};
+
+use crate::oracle::{Oracle, State};
+use crate::trace::{Trace, note};
+
+/// The one who writes.
+pub(crate) struct Workload {
+    pub(crate) server: Arc<ApiServer>,
+    pub(crate) oracle: Arc<Mutex<Oracle>>,
+    pub(crate) trace: Trace,
+    pub(crate) plural: &'static str,
+    pub(crate) names: u32,
+    pub(crate) undecodable: bool,
+    pub(crate) written: u64,
+}
+
+impl Workload {
+    /// One random change.
+    pub(crate) fn change(&mut self, rng: &mut Rng) {
+        let n = rng.u32(0..self.names);
+        let key = (if n % 2 == 0 { "even" } else { "odd" }, format!("n{n}"));
+        let exists = self.exists(&key);
+        match rng.u8(0..10) {
+            0 => self.write_elsewhere(),
+            1..4 if exists => self.delete(&key),
+            4 if exists => {
+                // A new life under the old name.
+                self.delete(&key);
+                self.put(&key, rng.u8(0..4) > 0, true);
+            }
+            _ => {
+                let good = !self.undecodable || rng.u8(0..6) > 0;
+                self.put(&key, rng.u8(0..4) > 0, good);
+            }
+        }
+    }
+
+    /// Makes everything readable again, and changes something that all must come to see.
+    pub(crate) fn finish(&mut self) {
+        let bad: Vec<String> = {
+            let oracle = self.oracle.lock();
+            let is_bad = |key: &&String| oracle.current(key).is_some_and(|state| !state.good);
+            oracle.keys().filter(is_bad).cloned().collect()
+        };
+        for key in bad {
+            if let Some((namespace, name)) = key.split_once('/') {
+                let namespace = if namespace == "even" { "even" } else { "odd" };
+                self.put(&(namespace, name.to_owned()), true, true);
+            }
+        }
+        self.put(&("even", "last".to_owned()), true, true);
+    }
+
+    fn exists(&self, (namespace, name): &(&'static str, String)) -> bool {
+        let key = format!("{namespace}/{name}");
+        self.oracle.lock().current(&key).is_some()
+    }
+
+    fn put(&mut self, key: &(&'static str, String), shown: bool, good: bool) {
+        let (namespace, name) = key;
+        self.written += 1;
+        let value = self.written.to_string();
+        let data = if good {
+            json!(value)
+        } else {
+            json!(self.written)
+        };
+        let object = json!({
+            "metadata": {
+                "namespace": namespace,
+                "name": name,
+                "labels": {"shown": if shown { "yes" } else { "no" }},
+            },
+            "data": {"value": data},
+        });
+        let written = match self.exists(key) {
+            true => self.server.replace(self.plural, object),
+            false => self.server.create(self.plural, object),
+        };
+        let written =
+            written.unwrap_or_else(|status| panic!("the server refuses a write: {status}"));
+        let uid = text(&written["metadata"]["uid"]);
+        let state = State {
+            uid,
+            value,
+            shown,
+            good,
+        };
+        self.tell(key, Some(state));
+    }
+
+    fn delete(&mut self, key: &(&'static str, String)) {
+        let deleted = self.server.delete(self.plural, key.0, &key.1);
+        deleted.unwrap_or_else(|status| panic!("the server refuses a deletion: {status}"));
+        self.tell(key, None);
+    }
+
+    fn tell(&self, (namespace, name): &(&'static str, String), state: Option<State>) {
+        let revision = self.server.resource_version();
+        let what = state.as_ref().map_or("gone", |state| state.value.as_str());
+        note!(self.trace, "write {namespace}/{name}@{revision} {what}");
+        self.oracle
+            .lock()
+            .wrote(&format!("{namespace}/{name}"), revision, state);
+    }
+
+    /// Moves the revision, but nothing that is watched.
+    fn write_elsewhere(&mut self) {
+        self.written += 1;
+        let secret = json!({"metadata": {"generateName": "s", "namespace": "even"}});
+        if self.server.create("secrets", secret).is_ok() {
+            self.oracle.lock().moved(self.server.resource_version());
+        }
+    }
+}
+
+fn text(value: &Value) -> String {
+    value.as_str().unwrap_or_default().to_owned()
+}

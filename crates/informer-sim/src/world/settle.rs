@@ -1,0 +1,134 @@
+//! Trouble is over: all must come to rest at the truth, and stay there quietly.
+
+use std::time::Duration;
+
+use tokio::time::{Instant, sleep};
+
+use super::World;
+use super::client::Client;
+use crate::chaos::Weather;
+use crate::trace::{holds, note};
+
+const MINUTE: Duration = Duration::from_secs(60);
+/// How long a quiet time is watched.
+const QUIET: Duration = Duration::from_secs(60 * 60);
+
+impl World {
+    /// Protocol 3.3: 16 to 20.
+    pub(super) async fn settle(&mut self) {
+        self.chaos.set(Weather::Calm);
+        for replica in 0..self.plan.replicas {
+            self.server.release_replica(replica);
+        }
+        self.server.route_to(0);
+        self.server.set_history_limit(10_000);
+        self.workload.finish();
+        // A wait that the server asked for, a watch that is cut off silently, an overlong watch.
+        let limit = if self.has_bookmarks() {
+            12 * MINUTE
+        } else {
+            20 * MINUTE
+        };
+        let start = Instant::now();
+        loop {
+            self.look();
+            if self.trace.verdict().is_err() {
+                return;
+            }
+            let truth = self.oracle.lock().equals(&self.client.snapshot());
+            match truth {
+                Ok(()) if self.is_at_rest() => break,
+                truth if start.elapsed() > limit => {
+                    let status = self.client.reflector_status();
+                    holds!(
+                        self.trace,
+                        false,
+                        "does not come to rest: {truth:?}, {status:?}"
+                    );
+                    return;
+                }
+                _ => sleep(Duration::from_secs(1)).await,
+            }
+        }
+        note!(self.trace, "at rest after {:?}", start.elapsed());
+        self.judge_handlers();
+        self.judge_quiet().await;
+        let rate = self.checked.highest_rate();
+        self.chaos.tally(|tally| {
+            tally.add_event("relist", self.checked.counts().0);
+            tally.add_event(rate_class(rate), 1);
+        });
+        self.stop().await;
+        let hash = self.trace.hash();
+        sleep(MINUTE).await;
+        holds!(
+            self.trace,
+            hash == self.trace.hash(),
+            "something happens after the stop"
+        );
+    }
+
+    pub(super) fn has_bookmarks(&self) -> bool {
+        self.plan.cached && self.plan.bookmark_period < 10 * MINUTE
+    }
+
+    fn is_at_rest(&self) -> bool {
+        let Client::Shared { informer, handlers } = &self.client else {
+            return true;
+        };
+        let done = handlers.iter().all(|handler| {
+            let status = handler.registration.status();
+            status.ended.is_some() || (status.queue_depth == 0 && handler.is_idle())
+        });
+        informer.has_synced() && self.client.is_drained() && done
+    }
+
+    fn judge_handlers(&self) {
+        let Client::Shared { informer, handlers } = &self.client else {
+            return;
+        };
+        let snapshot = informer.store().snapshot();
+        for handler in handlers {
+            handler.judge_end(&snapshot, &self.trace);
+        }
+    }
+
+    /// In quiet times nobody lists, and watches are opened only as they end.
+    async fn judge_quiet(&mut self) {
+        let (lists, watches) = self.checked.counts();
+        sleep(QUIET).await;
+        let (lists, watches) = (
+            self.checked.counts().0 - lists,
+            self.checked.counts().1 - watches,
+        );
+        // Without bookmarks, silence is looked into by a list of one object.
+        let may = if self.has_bookmarks() { 1 } else { 8 };
+        holds!(
+            self.trace,
+            lists <= may,
+            "{lists} lists in an hour of quiet"
+        );
+        holds!(
+            self.trace,
+            watches <= 14,
+            "{watches} watches in an hour of quiet"
+        );
+        let truth = self.oracle.lock().equals(&self.client.snapshot());
+        holds!(
+            self.trace,
+            truth.is_ok(),
+            "after an hour of quiet: {truth:?}"
+        );
+        self.look();
+    }
+}
+
+/// The most requests in a minute of a run, in classes.
+fn rate_class(rate: usize) -> &'static str {
+    match rate {
+        0..10 => "at most 9 requests a minute",
+        10..20 => "at most 19 requests a minute",
+        20..30 => "at most 29 requests a minute",
+        _ => "30 or more requests a minute",
+    }
+}
