@@ -7,6 +7,7 @@ mod e2e;
 mod go;
 mod interleavings;
 mod mutants;
+mod sim;
 mod tidy;
 mod wire_table;
 mod workspace;
@@ -31,6 +32,11 @@ const TASKS: &[Task] = &[
         name: "tidy",
         about: tidy::ABOUT,
         run: tidy::run,
+    },
+    Task {
+        name: "sim",
+        about: sim::ABOUT,
+        run: sim::run,
     },
     Task {
         name: "e2e",

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures_util::future::{BoxFuture, FutureExt as _};
 use futures_util::stream::{BoxStream, StreamExt as _};
@@ -44,6 +45,8 @@ trait DynListerWatcher<K>: Send + Sync {
     fn watch(&self, options: ListOptions) -> BoxFuture<'_, Result<BoxedWatch<K>, ListWatchError>>;
 
     fn supports_watch_list(&self) -> bool;
+
+    fn relist_period(&self) -> Option<Duration>;
 }
 
 impl<L: ListerWatcher> DynListerWatcher<L::Object> for L {
@@ -68,6 +71,10 @@ impl<L: ListerWatcher> DynListerWatcher<L::Object> for L {
     fn supports_watch_list(&self) -> bool {
         ListerWatcher::supports_watch_list(self)
     }
+
+    fn relist_period(&self) -> Option<Duration> {
+        ListerWatcher::relist_period(self)
+    }
 }
 
 impl<K: Object> ListerWatcher for BoxListerWatcher<K> {
@@ -85,6 +92,10 @@ impl<K: Object> ListerWatcher for BoxListerWatcher<K> {
 
     fn supports_watch_list(&self) -> bool {
         self.0.supports_watch_list()
+    }
+
+    fn relist_period(&self) -> Option<Duration> {
+        self.0.relist_period()
     }
 }
 

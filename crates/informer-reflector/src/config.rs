@@ -39,6 +39,7 @@ pub struct ReflectorConfig {
     pub(crate) internal_error_retries: u32,
     pub(crate) backoff: BackoffConfig,
     pub(crate) resync_period: Option<Duration>,
+    pub(crate) relist_period: Option<Duration>,
     pub(crate) cluster: Option<String>,
     pub(crate) seed: Option<u64>,
 }
@@ -48,7 +49,8 @@ pub struct ReflectorConfig {
 #[non_exhaustive]
 pub enum ListMode {
     /// As the first part of a watch (a streaming list), and by a list where the server cannot do that. A refusal
-    /// is remembered for as long as the reflector lives.
+    /// is remembered for as long as the reflector lives; so are three failures in a row that might have passed:
+    /// internal errors, half a minute without progress, or ends before the first state was complete.
     #[default]
     Auto,
     /// By a list, page by page.
@@ -90,6 +92,7 @@ impl Default for ReflectorConfig {
             internal_error_retries: 3,
             backoff: BackoffConfig::default(),
             resync_period: None,
+            relist_period: None,
             cluster: None,
             seed: None,
         }
@@ -207,6 +210,17 @@ impl ReflectorConfig {
         self
     }
 
+    /// How often to list although the watch is in order. Default: never; 0 means never; at least a second. Each
+    /// time is up to a tenth longer, so that many reflectors do not list all at once.
+    ///
+    /// For resources whose watches may lose something, as [`events`](crate#the-resource-events) do; what asks for
+    /// it by [`ListerWatcher::relist_period`](crate::ListerWatcher::relist_period) needs no setting.
+    #[must_use]
+    pub fn relist_period(mut self, period: Duration) -> Self {
+        self.relist_period = (!period.is_zero()).then(|| period.max(Duration::from_secs(1)));
+        self
+    }
+
     /// Puts all keys into a named cluster, so that one store can hold the objects of several.
     #[must_use]
     pub fn cluster(mut self, name: impl Into<String>) -> Self {
@@ -238,6 +252,7 @@ impl fmt::Debug for ReflectorConfig {
             .field("internal_error_retries", &self.internal_error_retries)
             .field("backoff", &self.backoff)
             .field("resync_period", &self.resync_period)
+            .field("relist_period", &self.relist_period)
             .field("cluster", &self.cluster)
             .field("seed", &self.seed)
             .finish()

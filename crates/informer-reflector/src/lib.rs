@@ -30,7 +30,13 @@
 //! API servers keep no history of `events` in memory: there are no bookmarks, so silence raises no alarm there, and a
 //! version that is too old may show as a watch that closes at once. Two such ends in a row lead to a list. Many
 //! deletions of events share one resource version; if a connection breaks among them, the server does not repeat the
-//! rest, and those objects stay until the next list.
+//! rest, and those objects stay until the next list. So events are listed anew every ten minutes
+//! ([`ListerWatcher::relist_period`]); [`ReflectorConfig::relist_period`] sets another time, or one for any resource.
+//!
+//! # What cannot be noticed
+//! A connection that is dead although nobody closed it looks like a quiet one. It is found by the bookmarks that stay
+//! away. Before the first bookmark of a server, and where a server sends none, it is found only when the watch is
+//! over, 5 to 10 minutes after it was opened; TCP keep-alive, where the connection has it, finds some of them sooner.
 //!
 //! # Features
 //! | feature | gives |
@@ -60,7 +66,7 @@ pub use config::{FirstList, ListMode, ReflectorConfig};
 pub use driver::Reflector;
 pub use error::ListWatchError;
 pub use list_watch::{IntoPage, List, ListPage, ListWatch};
-pub use lister_watcher::{KnownFn, ListEvent, ListRequest, ListerWatcher};
+pub use lister_watcher::{KnownFn, ListEvent, ListRequest, ListerWatcher, relist_period};
 pub use machine::BackoffConfig;
 pub use report::{Operation, Report, WatchErrorHandler};
 pub use source::ListerWatcherSource;

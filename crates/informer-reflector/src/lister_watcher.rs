@@ -2,10 +2,11 @@
 
 use std::future::Future;
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures_core::Stream;
 use informer_store::{Known, Object, ObjectKey};
-use informer_wire::{Decoded, ListMeta, ListOptions, WatchEvent};
+use informer_wire::{Decoded, ListMeta, ListOptions, Resource, WatchEvent};
 
 use crate::error::ListWatchError;
 
@@ -46,6 +47,30 @@ pub trait ListerWatcher: Send + Sync + 'static {
     fn supports_watch_list(&self) -> bool {
         true
     }
+
+    /// How often to list although the watch is in order, where watches of the resource may lose something: see
+    /// [`events`](crate#the-resource-events). `None` for never, the default. A period in the configuration holds
+    /// instead.
+    fn relist_period(&self) -> Option<Duration> {
+        None
+    }
+}
+
+/// What a source of this resource gives as its [`ListerWatcher::relist_period`]: ten minutes for `events` of both
+/// groups, whose watches may [lose deletions](crate#the-resource-events), `None` for all else.
+///
+/// ```
+/// use informer_reflector::relist_period;
+/// use informer_wire::{Resource, Scope};
+///
+/// let events = Resource::new("", "v1", "Event", "events", Scope::Namespaced);
+/// assert!(relist_period(&events).is_some());
+/// ```
+#[must_use]
+pub fn relist_period(resource: &Resource) -> Option<Duration> {
+    let is_events =
+        resource.plural == "events" && ["", "events.k8s.io"].contains(&&*resource.group);
+    is_events.then(|| Duration::from_secs(600))
 }
 
 /// A request for one page of a list.

@@ -117,12 +117,15 @@ impl Chaos {
             tally,
             ..
         } = &mut *state;
+        let lingers = place == Place::Stream && rng.u8(0..4) == 0;
         let row = match *weather {
             Weather::Calm => return None,
             Weather::Outage(row) => row,
             Weather::Storm(per_mille) if rng.u32(0..1000) < per_mille && !rows.is_empty() => {
                 rows[rng.usize(0..rows.len())]
             }
+            // So that there is time for trouble within it.
+            Weather::Storm(_) if lingers => Row::SlowBody,
             Weather::Storm(_) => return None,
         };
         if !row.fits(place) {
@@ -136,7 +139,9 @@ impl Chaos {
         let asked = request.query_value("resourceVersion");
         let asked = asked.and_then(|version| version.parse().ok()).unwrap_or(0);
         let fault = row.fault(place, revision, asked, rng);
-        if let Some(wait) = Row::asked_to_wait(&fault) {
+        // A version that is too large is left at once, whatever the server asks.
+        let at_once = matches!(row, Row::TooLarge | Row::TooLargeInWords);
+        if let Some(wait) = Row::asked_to_wait(&fault).filter(|_| !at_once) {
             state.not_before = Some(Instant::now() + wait.min(Duration::from_secs(300)));
         }
         note!(state.trace, "{} meets {}", place.name(), row.name());

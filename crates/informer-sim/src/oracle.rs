@@ -35,6 +35,8 @@ pub(crate) struct Oracle {
     courses: Vec<Course>,
     /// Up to where each rewind went back.
     rewinds: Vec<u64>,
+    /// Every good copy that ever was, in any course.
+    copies: BTreeMap<String, Vec<(u64, State)>>,
     selects: bool,
 }
 
@@ -43,6 +45,7 @@ impl Oracle {
         Self {
             courses: vec![Course::default()],
             rewinds: Vec::new(),
+            copies: BTreeMap::new(),
             selects,
         }
     }
@@ -56,6 +59,12 @@ impl Oracle {
     }
 
     pub(crate) fn wrote(&mut self, key: &str, revision: u64, state: Option<State>) {
+        if let Some(good) = state.clone().filter(|state| state.good) {
+            self.copies
+                .entry(key.to_owned())
+                .or_default()
+                .push((revision, good));
+        }
         let now = self.now();
         now.head = now.head.max(revision);
         now.lives
@@ -181,7 +190,7 @@ impl Oracle {
     ) -> Result<(), String> {
         for (key, life) in &course.lives {
             let cached = snapshot.get(key.as_str());
-            if !self.could_be(life, cached.map(|item| &**item), from, until) {
+            if !self.could_be(key, life, cached.map(|item| &**item), from, until) {
                 let cached = cached.map(|item| (version_of(item), value_of(item)));
                 return Err(format!(
                     "{key} is cached as {cached:?}, its life is {life:?}"
@@ -196,7 +205,14 @@ impl Oracle {
     }
 
     /// Whether an object could be cached so at some moment between these revisions.
-    fn could_be(&self, life: &Life, cached: Option<&Item>, from: u64, until: u64) -> bool {
+    fn could_be(
+        &self,
+        key: &str,
+        life: &Life,
+        cached: Option<&Item>,
+        from: u64,
+        until: u64,
+    ) -> bool {
         // The state at `from`, and each that came later.
         let first = life
             .partition_point(|(at, _)| *at <= from)
@@ -205,19 +221,18 @@ impl Oracle {
         if before_first && cached.is_none() {
             return true;
         }
-        let possible = life[first..].iter().filter(|(at, _)| *at <= until);
-        possible.enumerate().any(|(n, (at, state))| {
+        let mut possible = life[first..].iter().filter(|(at, _)| *at <= until);
+        possible.any(|(at, state)| {
             let visible = state.as_ref().filter(|state| self.is_visible(state));
             match (visible, cached) {
                 (None, None) => true,
                 (None, Some(_)) => false,
                 (Some(state), cached) if !state.good => {
                     // The last good copy that was seen stays, if one was.
-                    let earlier = &life[..=(first + n)];
+                    let copies = self.copies.get(key).map_or(&[][..], Vec::as_slice);
                     cached.is_none_or(|item| {
-                        earlier.iter().any(|(at, state)| {
-                            state.as_ref().is_some_and(|s| s.good && is(item, *at, s))
-                        })
+                        let mut copies = copies.iter().filter(|(at, _)| *at <= until);
+                        copies.any(|(at, copy)| is(item, *at, copy))
                     })
                 }
                 (Some(_), None) => false,

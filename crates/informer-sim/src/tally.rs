@@ -35,7 +35,22 @@ impl Tally {
         }
     }
 
-    /// What can happen and never did: rows of the error table at one of their places, and other events.
+    /// Trouble that never came anywhere, and other things that should happen and never did.
+    #[must_use]
+    pub fn never_came(&self) -> Vec<String> {
+        let came = |row: &&Row| self.rows.keys().any(|(known, _)| known == *row);
+        let rows = Row::ALL
+            .iter()
+            .filter(|row| !came(row))
+            .map(|row| row.name().to_owned());
+        let events = EVENTS
+            .iter()
+            .filter(|event| !self.events.contains_key(*event));
+        rows.chain(events.map(|event| (*event).to_owned()))
+            .collect()
+    }
+
+    /// The same, with each place where trouble can come on its own.
     #[must_use]
     pub fn missing(&self) -> Vec<String> {
         let rows = Row::ALL.iter().flat_map(|row| {

@@ -25,7 +25,10 @@ impl Workload {
     /// One random change.
     pub(crate) fn change(&mut self, rng: &mut Rng) {
         let n = rng.u32(0..self.names);
-        let key = (if n % 2 == 0 { "even" } else { "odd" }, format!("n{n}"));
+        let key = (
+            if n.is_multiple_of(2) { "even" } else { "odd" },
+            format!("n{n}"),
+        );
         let exists = self.exists(&key);
         match rng.u8(0..10) {
             0 => self.write_elsewhere(),
@@ -96,7 +99,7 @@ impl Workload {
         self.tell(key, Some(state));
     }
 
-    fn delete(&mut self, key: &(&'static str, String)) {
+    fn delete(&self, key: &(&'static str, String)) {
         let deleted = self.server.delete(self.plural, key.0, &key.1);
         deleted.unwrap_or_else(|status| panic!("the server refuses a deletion: {status}"));
         self.tell(key, None);

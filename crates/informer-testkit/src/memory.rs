@@ -12,7 +12,7 @@ use futures_core::Stream;
 use http::Response;
 use http_body_util::BodyExt as _;
 use hyper::body::Body as _;
-use informer_reflector::{ListEvent, ListRequest, ListWatchError, ListerWatcher};
+use informer_reflector::{ListEvent, ListRequest, ListWatchError, ListerWatcher, relist_period};
 use informer_store::Object;
 use informer_wire::{
     DecodeError, DecodeOptions, FromWire, ListDecoder, ListOptions, ReadVerb, Resource, Status,
@@ -160,6 +160,10 @@ impl<K: FromWire + Object> ListerWatcher for MemoryListerWatcher<K> {
             body: answer.into_body(),
             decoder: Some(WatchDecoder::new(WireFormat::Json, self.decode_options())),
         })
+    }
+
+    fn relist_period(&self) -> Option<Duration> {
+        relist_period(&self.resource)
     }
 }
 

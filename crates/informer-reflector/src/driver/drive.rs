@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use fastrand::Rng;
-use informer_store::{DeltaSink, Replace as _, ReplaceEnd};
+use informer_store::{DeltaSink, Replace as _, ReplaceEnd, ResourceVersion};
 use informer_wire::ListOptions;
 use tokio::sync::watch;
 use tokio::time::sleep_until;
@@ -67,6 +67,7 @@ impl<L: ListerWatcher, S: DeltaSink<L::Object>> Driver<L, S> {
         } = reflector;
         let rng = config.seed.map_or_else(Rng::new, Rng::with_seed);
         let supports = supports_watch_list(&*lister_watcher);
+        let config = with_relists(config, &*lister_watcher);
         Self {
             machine: Machine::new(config.clone(), supports, rng),
             known: known_in(&sink, config.cluster.clone()),
@@ -185,13 +186,30 @@ impl<L: ListerWatcher, S: DeltaSink<L::Object>> Driver<L, S> {
     }
 
     fn finish_replace(&mut self, end: ReplaceEnd) {
-        let Some(replace) = self.replace.take() else {
+        let Some(mut replace) = self.replace.take() else {
             return;
         };
+        if end.rewind {
+            self.drop_undone(&mut replace, &end.resource_version);
+        }
         let (decoded, version) = (self.now(), end.resource_version.clone());
         replace.finish(end);
         self.aside.finish_list();
         self.log_list(decoded, &version.to_string());
+    }
+
+    /// The last good copy of an object that is set aside stays; but after a rewind it may be from a future that
+    /// never came.
+    fn drop_undone(&self, replace: &mut S::Replace, to: &ResourceVersion) {
+        for key in self.aside.listed() {
+            let known = self
+                .sink
+                .known(key)
+                .and_then(|known| known.resource_version);
+            if known.is_some_and(|known| to.is_older_than(&known)) {
+                replace.remove(key);
+            }
+        }
     }
 
     fn log_list(&self, decoded: Instant, resource_version: &str) {
@@ -320,6 +338,18 @@ where
         None => Arc::new(move |key| sink.known(key)),
         Some(cluster) => Arc::new(move |key| sink.known(&key.in_cluster(&cluster))),
     }
+}
+
+/// What the source wants holds where the user did not say otherwise.
+fn with_relists<L: ListerWatcher>(
+    mut config: ReflectorConfig,
+    lister_watcher: &L,
+) -> ReflectorConfig {
+    if config.relist_period.is_none() {
+        let wanted = catch_unwind(AssertUnwindSafe(|| lister_watcher.relist_period()));
+        config.relist_period = wanted.ok().flatten();
+    }
+    config
 }
 
 /// The source's answer is the user's code too.

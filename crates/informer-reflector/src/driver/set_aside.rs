@@ -70,6 +70,11 @@ impl SetAsideObjects {
         }
     }
 
+    /// The objects of the list that is coming in that cannot be used.
+    pub(super) fn listed(&self) -> impl Iterator<Item = &ObjectKey> {
+        self.listed.keys()
+    }
+
     pub(super) fn begin_list(&mut self) {
         self.listed.clear();
     }

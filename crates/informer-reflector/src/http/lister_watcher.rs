@@ -20,7 +20,7 @@ use super::negotiation::{Memory, Negotiation};
 use super::traffic::Traffic;
 use super::watch::HttpWatch;
 use crate::error::ListWatchError;
-use crate::lister_watcher::{ListRequest, ListerWatcher};
+use crate::lister_watcher::{ListRequest, ListerWatcher, relist_period};
 
 /// Lists and watches one resource of an API server, in one namespace or in all.
 ///
@@ -231,6 +231,10 @@ impl<K: FromWire + Object> ListerWatcher for HttpListerWatcher<K> {
             .await?;
         let decoder = WatchDecoder::new(answered.format, self.decode_options());
         Ok(HttpWatch::new(answer.into_body(), decoder, answered))
+    }
+
+    fn relist_period(&self) -> Option<Duration> {
+        relist_period(&self.resource)
     }
 }
 

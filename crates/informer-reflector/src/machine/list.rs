@@ -99,7 +99,7 @@ impl Machine {
         } else {
             0
         };
-        if listing.token.as_deref() == Some(token) || listing.empty_pages > MAX_EMPTY_PAGES {
+        if listing.goes_in_circles(token) || listing.empty_pages > MAX_EMPTY_PAGES {
             self.notice_fault(Fault::Protocol("the pages of a list lead nowhere"));
             self.fail(now, None, Then::Sync);
             return;
@@ -115,7 +115,6 @@ impl Machine {
         listing.page = listing.page.saturating_add(1);
         listing.items_in_page = 0;
         listing.answered = false;
-        listing.token = Some(token.to_owned());
         // Neither the resource version nor its match may stand beside a token, which holds both.
         options.limit = listing.limit;
         options.continue_token = Some(token.to_owned());

@@ -89,6 +89,8 @@ pub struct Machine {
     backoff: Backoff,
     attempts: u32,
     next_resync: Option<Instant>,
+    /// When the next list is due although the watch is in order.
+    next_relist: Option<Instant>,
     counts: Counts,
 }
 
@@ -103,6 +105,8 @@ struct Streaming {
     list_next: bool,
     /// How many streams in a row ended before their end marker.
     unmarked: u32,
+    /// How many in a row failed in a way that may pass, or may not.
+    doubts: u32,
 }
 
 /// How often things happened.
@@ -140,11 +144,13 @@ impl Machine {
                 refused: false,
                 list_next: false,
                 unmarked: 0,
+                doubts: 0,
             },
             empty_closes: 0,
             internal_errors: RetryWindow::default(),
             attempts: 0,
             next_resync: None,
+            next_relist: None,
             counts: Counts::default(),
         }
     }
@@ -171,7 +177,9 @@ impl Machine {
             State::Waiting { until, .. } => Some(*until),
             State::Listing(listing) => Some(listing.last_progress + self.config.request_timeout),
             State::Watching(watching) => {
-                Some(watching.deadline(self.config.request_timeout, self.silence.limit()))
+                let patience = watching.deadline(self.config.request_timeout, self.silence.limit());
+                let relist = self.next_relist.filter(|_| watching.initial.is_none());
+                Some(relist.map_or(patience, |relist| relist.min(patience)))
             }
         };
         // `None` is less than any time, so it must not take part.
@@ -195,6 +203,12 @@ impl Machine {
                 if watching.deadline(self.config.request_timeout, self.silence.limit()) <= now =>
             {
                 self.watch_timed_out(now);
+            }
+            State::Watching(watching)
+                if watching.initial.is_none() && self.next_relist.is_some_and(|due| due <= now) =>
+            {
+                self.leave();
+                self.start_list(now, false);
             }
             _ => {}
         }

@@ -29,6 +29,7 @@ impl Machine {
             return false;
         }
         self.finish_replace(got, older);
+        self.plan_relist(now);
         true
     }
 
@@ -49,6 +50,14 @@ impl Machine {
         self.streaming.unmarked = 0;
         self.empty_closes = 0;
         self.attempts = 0;
+    }
+
+    /// The next list that is due although nothing is wrong; not all reflectors at once.
+    fn plan_relist(&mut self, now: Instant) {
+        self.next_relist = self.config.relist_period.map(|period| {
+            let spread = period.mul_f64(0.1 * self.rng.f64());
+            now + period + spread
+        });
     }
 
     /// A watch cannot start at the resume version. The first time, a list that is not older helps; if that leads

@@ -42,7 +42,7 @@ pub(super) struct Listing {
     pub(super) items_in_page: u64,
     /// How many pages without items came in a row.
     pub(super) empty_pages: u32,
-    /// The token of the page under way.
+    /// A token from before, kept to see whether it comes again.
     pub(super) token: Option<String>,
     /// The resource version of the first page, which is the list's.
     pub(super) resource_version: Option<ResourceVersion>,
@@ -74,6 +74,16 @@ impl Listing {
             token: None,
             resource_version: None,
         }
+    }
+
+    /// Whether the next page was asked for before. Keeping the token of each page whose number is a power of two
+    /// finds circles of any length.
+    pub(super) fn goes_in_circles(&mut self, token: &str) -> bool {
+        let again = self.token.as_deref() == Some(token);
+        if self.page.is_power_of_two() {
+            self.token = Some(token.to_owned());
+        }
+        again
     }
 
     pub(super) const fn opened(&mut self, now: Instant) {

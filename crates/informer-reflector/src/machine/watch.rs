@@ -13,6 +13,8 @@ use crate::config::ListMode;
 
 /// After so many streaming lists that ended without their end marker, list.
 const MAX_UNMARKED: u32 = 3;
+/// After so many streaming lists in a row that failed inside the server or fell silent, they do not work here.
+const MAX_DOUBTS: u32 = 3;
 /// A watch that lived for longer than this and brought something is followed by another at once.
 const SHORT_LIFE: Duration = Duration::from_secs(1);
 /// A watch that lived for this long was in order, even if it brought nothing.
@@ -147,6 +149,7 @@ impl Machine {
         if !self.take_snapshot(now, requested.as_ref(), got) {
             return;
         }
+        self.streaming.doubts = 0;
         self.backoff.healthy(now);
         // The same stream goes on as a watch.
         let unordered = self.resume.is_none();
@@ -326,9 +329,13 @@ impl Machine {
             | FailureKind::Expired
             | FailureKind::TooLarge => self.fail(now, asked, Then::Sync),
             FailureKind::Transport | FailureKind::Timeout if opened => self.stream_unmarked(now),
-            FailureKind::Unsupported | FailureKind::Internal => {
+            FailureKind::Unsupported => {
                 self.attempts = self.attempts.saturating_add(1);
                 self.fall_back(now, "the server refuses them");
+            }
+            FailureKind::Internal => {
+                self.attempts = self.attempts.saturating_add(1);
+                self.doubt(now, asked, "the server fails at them");
             }
             FailureKind::Transport
             | FailureKind::Timeout
@@ -353,9 +360,27 @@ impl Machine {
         }
     }
 
+    /// It may be trouble of the server that passes, or the server cannot stream: lists, and streams the next time
+    /// unless this has happened too often.
+    fn doubt(&mut self, now: Instant, asked: Option<Duration>, reason: &'static str) {
+        self.streaming.doubts += 1;
+        if self.streaming.doubts >= MAX_DOUBTS && asked.is_none() {
+            self.fall_back(now, reason);
+            return;
+        }
+        self.streaming.list_next = true;
+        self.leave();
+        if asked.is_some() {
+            self.wait(now, asked, Then::Sync);
+        } else {
+            self.start_sync(now);
+        }
+    }
+
     /// Lists, now and (in mode auto) from now on.
     fn fall_back(&mut self, now: Instant, reason: &'static str) {
         self.streaming.unmarked = 0;
+        self.streaming.doubts = 0;
         self.streaming.list_next = true;
         self.streaming.refused |= self.config.list_mode == ListMode::Auto;
         self.notice(Notice::FellBack { reason });
@@ -380,7 +405,7 @@ impl Machine {
         if watching.initial.is_some() {
             let (what, limit) = ("progress in a streaming list", INITIAL_PROGRESS);
             self.notice_fault(Fault::Timeout { what, limit });
-            self.fall_back(now, "they make no progress");
+            self.doubt(now, None, "they make no progress");
         } else if overdue {
             self.rewatch(now);
         } else {

@@ -45,8 +45,7 @@ async fn a_refusal_is_remembered() {
         refusal(422, "Invalid"),
         refusal(400, "BadRequest"),
         refusal(406, "NotAcceptable"),
-        refusal(500, "InternalError"),
-        short_watch(vec![error_event(500, "InternalError")]),
+        short_watch(vec![error_event(422, "Invalid")]),
     ] {
         let mut run = Run::new(
             streams(),
@@ -71,6 +70,29 @@ async fn a_refusal_is_remembered() {
             .filter(|r| r.starts_with("lists instead"))
             .count();
         assert_eq!(fell_back, 1, "{:?}", run.reports());
+    }
+}
+
+/// An etcd without a leader is no server that cannot stream.
+#[tokio::test(start_paused = true)]
+async fn an_internal_error_is_followed_by_one_list() {
+    for failed in [
+        refusal(500, "InternalError"),
+        short_watch(vec![error_event(500, "InternalError")]),
+    ] {
+        let mut run = Run::new(
+            streams(),
+            vec![
+                failed,
+                list(10, vec![object("a", 1)]),
+                short_watch(vec![added("b", 11), error_event(410, "Expired")]),
+                watch(vec![added("a", 7), marker(20)]),
+            ],
+        );
+        run.until_version(20).await;
+        let log = run.script.log();
+        assert_eq!(log, ["stream@", "list@", "watch@10", "stream@11"]);
+        assert!(!run.reports().iter().any(|r| r.starts_with("lists instead")));
     }
 }
 

@@ -10,7 +10,7 @@ use super::World;
 use super::client::Client;
 use crate::chaos::Weather;
 use crate::handlers::Handler;
-use crate::row::Row;
+use crate::row::{Place, Row};
 use crate::trace::{holds, note};
 
 /// A rewind is noticed within this, also where there are no bookmarks.
@@ -20,6 +20,9 @@ const STOPPED: Duration = Duration::from_secs(1);
 
 impl World {
     pub(super) async fn step(&mut self) {
+        if self.checked.within() == Some(Place::WithinStream) && self.rng.bool() {
+            self.end_streams();
+        }
         match self.rng.u8(0..40) {
             0..16 => {
                 for _ in 0..[1, 1, 1, 3, 20][self.rng.usize(0..5)] {
@@ -66,7 +69,7 @@ impl World {
         self.chaos.set(weather);
     }
 
-    fn end_streams(&mut self) {
+    fn end_streams(&self) {
         let Some(place) = self.checked.within() else {
             return;
         };

@@ -226,6 +226,19 @@ fn pages_that_lead_nowhere_end_in_a_wait() {
     assert_eq!(options.continue_token, None);
     assert!(after >= SECOND / 2, "too soon: {after:?}");
 
+    // Two tokens that lead to each other.
+    let mut rig = Rig::lists();
+    rig.list();
+    for n in 0..12 {
+        let _ = rig.machine.handle_list_item(rig.now);
+        rig.page_ends(&page(10, if n % 2 == 0 { "tick" } else { "tock" }));
+        let (options, after) = rig.timed_list();
+        if options.continue_token.is_none() {
+            assert!(after >= SECOND / 2, "too soon: {after:?}");
+            break;
+        }
+        assert!(n < 11, "goes round and round");
+    }
     // Ever new tokens, but never an object.
     for page_number in 0..1000 {
         rig.page_ends(&page(10, &page_number.to_string()));

@@ -203,6 +203,13 @@ impl Rig {
         self.actions.iter().filter_map(finished).collect()
     }
 
+    /// Whether streaming lists were given up.
+    pub(super) fn fell_back(&mut self) -> bool {
+        self.drain();
+        let given_up = |action: &Action| matches!(action, Action::Notice(Notice::FellBack { .. }));
+        self.actions.iter().any(given_up)
+    }
+
     /// The faults that were reported.
     pub(super) fn faults(&self) -> Vec<Fault> {
         let fault = |action: &Action| match action {

@@ -2,6 +2,35 @@
 
 use super::*;
 
+/// Resources whose watches may lose something; client-go 6, k/k 110210
+#[test]
+fn a_relist_period_lists_although_the_watch_is_in_order() {
+    let config = ReflectorConfig::default()
+        .relist_period(10 * MINUTE)
+        .watch_timeout(30 * MINUTE);
+    let mut rig = Rig::new(config);
+    rig.streaming_list();
+    rig.opens();
+    rig.marker(10);
+    for round in 0..3 {
+        let before = rig.now;
+        for _ in 0..9 {
+            rig.pass(MINUTE);
+            rig.machine.handle_timeout(rig.now);
+            assert_eq!(rig.event(EventKind::Modified, 11 + round), Verdict::Apply);
+        }
+        rig.drain();
+        assert_eq!(rig.machine.phase(), Phase::Watching);
+        let options = rig.list();
+        assert_eq!(asked(&options), Some(11 + round));
+        let period = rig.now - before;
+        assert!(period >= 10 * MINUTE && period <= 11 * MINUTE, "{period:?}");
+        rig.list_ends(11 + round);
+        rig.watch_opens();
+    }
+    assert!(rig.faults().is_empty());
+}
+
 fn count(rig: &Rig) -> usize {
     rig.actions
         .iter()
