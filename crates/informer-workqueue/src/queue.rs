@@ -1,0 +1,318 @@
+//! The queue's handle: anyone adds, workers take.
+
+use std::fmt;
+use std::future::Future;
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::Poll;
+use std::time::Duration;
+
+use crate::Item;
+use crate::config::Config;
+use crate::error::DrainCancelled;
+use crate::metrics::Stats;
+use crate::priority::Priority;
+use crate::shared::Shared;
+use crate::work::Work;
+
+/// A queue of items to work on, each in it at most once.
+///
+/// Cloning it gives another handle to the same queue. Adding never waits. Workers take with [`get`](Self::get) (feature
+/// `tokio`), [`get_with`](Self::get_with) (any runtime), [`get_blocking`](Self::get_blocking) (threads) or
+/// [`try_get`](Self::try_get), as many at once as you like; two never work on one item.
+///
+/// See the [crate's documentation](crate) for an example and for what is promised.
+#[doc(alias = "TypedRateLimitingInterface")]
+#[doc(alias = "TypedDelayingInterface")]
+#[doc(alias = "RateLimitingQueue")]
+pub struct WorkQueue<T> {
+    shared: Arc<Shared<T>>,
+}
+
+/// What a worker finds.
+enum Next<T: Item> {
+    Work(Work<T>),
+    Over,
+    /// Nothing; the first delayed item is due then.
+    Wait(Option<u64>),
+}
+
+impl<T: Item> WorkQueue<T> {
+    /// A queue with the default settings.
+    #[must_use]
+    #[doc(alias = "NewTypedRateLimitingQueue")]
+    pub fn new() -> Self {
+        Self::with_config(Config::new())
+    }
+
+    /// A queue with these settings.
+    #[must_use]
+    #[doc(alias = "NewTypedRateLimitingQueueWithConfig")]
+    pub fn with_config(config: Config<T>) -> Self {
+        Self {
+            shared: Arc::new(Shared::new(config)),
+        }
+    }
+
+    /// Queues an item. One that waits already stays where it is; one that is worked on is queued again once that is
+    /// finished. Nothing happens after a shutdown. True if the item did not wait already.
+    #[doc(alias = "Add")]
+    pub fn add(&self, item: T) -> bool {
+        self.add_with_priority(item, Priority::Normal)
+    }
+
+    /// Queues an item with a priority. One that waits already with a lower priority moves up.
+    #[doc(alias = "Touch")]
+    pub fn add_with_priority(&self, item: T, priority: Priority) -> bool {
+        self.shared.add(item, priority)
+    }
+
+    /// Queues an item after a delay, at once if that is zero. Of several delays for one item the one that ends first
+    /// holds. That the item is added or worked on meanwhile changes nothing.
+    #[doc(alias = "AddAfter")]
+    pub fn add_after(&self, item: T, delay: Duration) {
+        self.add_after_with_priority(item, delay, Priority::Normal);
+    }
+
+    /// Queues an item with a priority after a delay.
+    pub fn add_after_with_priority(&self, item: T, delay: Duration, priority: Priority) {
+        self.shared.add_after(item, delay, priority);
+    }
+
+    /// Counts a failure of an item, and queues it after a delay by the rate limiter. A worker says
+    /// [`Work::retry`] instead.
+    #[doc(alias = "AddRateLimited")]
+    pub fn add_rate_limited(&self, item: T) {
+        self.shared.add_rate_limited(item, Priority::Normal);
+    }
+
+    /// Forgets how often an item failed. A worker says [`Work::success`] instead.
+    #[doc(alias = "Forget")]
+    pub fn forget(&self, item: &T) {
+        self.shared.change(|state| state.forget(item));
+        self.shared.pardon(item);
+    }
+
+    /// How often an item failed since it was last forgotten.
+    #[must_use]
+    #[doc(alias = "NumRequeues")]
+    pub fn failures(&self, item: &T) -> u32 {
+        self.shared.read(|state| state.failures(item))
+    }
+
+    /// Drops all that is known of an item, because what it stands for is gone: its place in the queue, its delay, its
+    /// failures. If someone works on it, it does not come back, whatever they say, unless it is added again. True if it
+    /// was known.
+    pub fn remove(&self, item: &T) -> bool {
+        let is_known = self.shared.change(|state| state.remove(item));
+        self.shared.pardon(item);
+        is_known
+    }
+
+    /// Drops all items that wait or are delayed. Gives back how many those were. What is worked on is left alone.
+    pub fn clear(&self) -> usize {
+        self.shared.change(|state| state.clear())
+    }
+
+    /// The next item, if one waits or is due.
+    #[must_use]
+    pub fn try_get(&self) -> Option<Work<T>> {
+        let taken = self.shared.take()?;
+        Some(Work::new(Arc::clone(&self.shared), taken))
+    }
+
+    /// Waits for the next item. `None` once the queue is shut down and nothing waits in it.
+    ///
+    /// # Cancellation
+    /// Dropping the future takes nothing.
+    ///
+    /// # Panics
+    /// Outside of a tokio runtime with a timer, while items are delayed.
+    #[cfg(feature = "tokio")]
+    #[doc(alias = "Get")]
+    pub async fn get(&self) -> Option<Work<T>> {
+        self.get_with(tokio::time::sleep).await
+    }
+
+    /// Waits for the next item on any async runtime; `sleep` gives a future that is ready after a time. `None` once the
+    /// queue is shut down and nothing waits in it.
+    ///
+    /// # Cancellation
+    /// Dropping the future takes nothing.
+    pub async fn get_with<S, F>(&self, sleep: S) -> Option<Work<T>>
+    where
+        S: Fn(Duration) -> F,
+        F: Future,
+    {
+        loop {
+            // Costs nothing where something waits.
+            if let Some(work) = self.try_get() {
+                return Some(work);
+            }
+            let mut listener = pin!(self.shared.ready.listen());
+            match self.next() {
+                Next::Work(work) => return Some(work),
+                Next::Over => return None,
+                Next::Wait(None) => listener.await,
+                Next::Wait(Some(due)) => {
+                    let mut sleep = pin!(sleep(self.shared.until(due)));
+                    std::future::poll_fn(|context| {
+                        if listener.as_mut().poll(context).is_ready() {
+                            return Poll::Ready(());
+                        }
+                        sleep.as_mut().poll(context).map(|_| ())
+                    })
+                    .await;
+                }
+            }
+        }
+    }
+
+    /// Waits for the next item on the calling thread. `None` once the queue is shut down and nothing waits in it.
+    #[doc(alias = "Get")]
+    #[must_use]
+    pub fn get_blocking(&self) -> Option<Work<T>> {
+        use event_listener::Listener;
+
+        loop {
+            if let Some(work) = self.try_get() {
+                return Some(work);
+            }
+            event_listener::listener!(self.shared.ready => listener);
+            match self.next() {
+                Next::Work(work) => return Some(work),
+                Next::Over => return None,
+                Next::Wait(due) => match due.and_then(|due| self.shared.instant(due)) {
+                    Some(due) => drop(listener.wait_deadline(due)),
+                    None => listener.wait(),
+                },
+            }
+        }
+    }
+
+    fn next(&self) -> Next<T> {
+        if let Some(work) = self.try_get() {
+            return Next::Work(work);
+        }
+        let outline = self.shared.read(|state| state.outline());
+        // Something that came since is told to the listener that was made before.
+        if outline.is_shut_down && outline.ready == 0 {
+            return Next::Over;
+        }
+        Next::Wait(outline.next_due)
+    }
+
+    /// Takes in nothing more. What waits is still handed out, also what was added again while it was worked on; what is
+    /// delayed is dropped. Returns at once, and ends a drain.
+    #[doc(alias = "ShutDown")]
+    pub fn shut_down(&self) {
+        self.shared.change(|state| state.shut_down(false));
+    }
+
+    /// Takes in nothing more, and waits until all that waits was handed out and finished. As with
+    /// [`shut_down`](Self::shut_down), what is delayed is dropped. It needs workers that go on.
+    ///
+    /// # Cancellation
+    /// Dropping the future leaves the queue shut down.
+    ///
+    /// # Errors
+    /// When [`shut_down`](Self::shut_down) is called meanwhile.
+    #[doc(alias = "ShutDownWithDrain")]
+    pub async fn shut_down_with_drain(&self) -> Result<(), DrainCancelled> {
+        self.shared.change(|state| state.shut_down(true));
+        loop {
+            let listener = self.shared.idle.listen();
+            if let Some(end) = self.drained() {
+                return end;
+            }
+            listener.await;
+        }
+    }
+
+    /// As [`shut_down_with_drain`](Self::shut_down_with_drain), on the calling thread.
+    ///
+    /// # Errors
+    /// When [`shut_down`](Self::shut_down) is called meanwhile.
+    pub fn shut_down_with_drain_blocking(&self) -> Result<(), DrainCancelled> {
+        use event_listener::Listener;
+
+        self.shared.change(|state| state.shut_down(true));
+        loop {
+            event_listener::listener!(self.shared.idle => listener);
+            if let Some(end) = self.drained() {
+                return end;
+            }
+            listener.wait();
+        }
+    }
+
+    fn drained(&self) -> Option<Result<(), DrainCancelled>> {
+        let outline = self.shared.read(|state| state.outline());
+        if outline.is_idle {
+            return Some(Ok(()));
+        }
+        (!outline.is_draining).then_some(Err(DrainCancelled))
+    }
+
+    /// True once the queue is shut down.
+    #[must_use]
+    #[doc(alias = "ShuttingDown")]
+    pub fn is_shut_down(&self) -> bool {
+        self.shared.read(|state| state.outline().is_shut_down)
+    }
+
+    /// How many items wait to be taken. Those that are worked on or delayed do not count.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.shared.read(|state| state.outline().ready)
+    }
+
+    /// True if no item waits to be taken.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// What the queue holds and has done.
+    #[must_use]
+    pub fn stats(&self) -> Stats {
+        let now = self.shared.now();
+        let counts = self.shared.read(|state| state.counts(now));
+        Stats {
+            depth: counts.ready,
+            processing: counts.processing,
+            delayed: counts.delayed,
+            remembered: counts.remembered,
+            known: counts.known,
+            added: counts.added,
+            retried: counts.retried,
+            given_up: counts.given_up,
+            unfinished_work: Duration::from_nanos(
+                u64::try_from(counts.unfinished).unwrap_or(u64::MAX),
+            ),
+            longest_running: Duration::from_nanos(counts.longest_running),
+        }
+    }
+}
+
+impl<T: Item> Default for WorkQueue<T> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<T> Clone for WorkQueue<T> {
+    fn clone(&self) -> Self {
+        Self {
+            shared: Arc::clone(&self.shared),
+        }
+    }
+}
+
+impl<T: Item> fmt::Debug for WorkQueue<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("WorkQueue")
+            .field("stats", &self.stats())
+            .finish_non_exhaustive()
+    }
+}

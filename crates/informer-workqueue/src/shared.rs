@@ -1,0 +1,180 @@
+//! The one lock of a queue, who is woken when, and what the metrics hear.
+//!
+//! # Lock order
+//! The queue's lock is the only one. Under it nothing of a user's runs but hashing, comparing and cloning items; items
+//! are dropped, limiters asked and metrics told after it is released.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use event_listener::Event;
+
+use crate::Item;
+use crate::config::{Clock, Config};
+use crate::limit::RateLimiter;
+use crate::metrics::Metrics;
+use crate::priority::Priority;
+use crate::state::{Finish, State, Taken};
+use crate::sync::Mutex;
+
+pub(crate) struct Shared<T> {
+    state: Mutex<State<T>>,
+    /// There is more to take, an earlier time to wait for, or nothing more to come.
+    pub(crate) ready: Event,
+    /// The queue is shut down, and idle or no longer draining.
+    pub(crate) idle: Event,
+    limiter: Arc<dyn RateLimiter<T>>,
+    metrics: Option<Arc<dyn Metrics>>,
+    clock: Arc<Clock>,
+    began: Instant,
+}
+
+impl<T: Item> Shared<T> {
+    pub(crate) fn new(config: Config<T>) -> Self {
+        Self {
+            state: Mutex::new(State::new(config.limits)),
+            ready: Event::new(),
+            idle: Event::new(),
+            limiter: config.limiter,
+            metrics: config.metrics,
+            began: (config.clock)(),
+            clock: config.clock,
+        }
+    }
+
+    /// Nanoseconds since the queue began.
+    pub(crate) fn now(&self) -> u64 {
+        nanos((self.clock)().saturating_duration_since(self.began))
+    }
+
+    /// The same where only metrics want to know.
+    fn stamp(&self) -> u64 {
+        if self.metrics.is_some() {
+            self.now()
+        } else {
+            0
+        }
+    }
+
+    pub(crate) fn read<R>(&self, look: impl FnOnce(&State<T>) -> R) -> R {
+        look(&self.state.lock())
+    }
+
+    /// Runs a transition and wakes those who can go on after it.
+    pub(crate) fn change<R>(&self, transition: impl FnOnce(&mut State<T>) -> R) -> R {
+        let mut state = self.state.lock();
+        let before = state.outline();
+        let result = transition(&mut state);
+        let after = state.outline();
+        let garbage = state.take_garbage();
+        drop(state);
+        drop(garbage);
+        let is_earlier = |due| before.next_due.is_none_or(|before| due < before);
+        if after.is_shut_down != before.is_shut_down || after.next_due.is_some_and(is_earlier) {
+            self.ready.notify(usize::MAX);
+        } else if after.ready > before.ready {
+            self.ready.notify_additional(after.ready - before.ready);
+        }
+        if after.is_shut_down && (after.is_idle || !after.is_draining) {
+            self.idle.notify(usize::MAX);
+        }
+        if let Some(metrics) = self
+            .metrics
+            .as_ref()
+            .filter(|_| after.ready != before.ready)
+        {
+            metrics.depth(after.ready);
+        }
+        result
+    }
+
+    /// Runs a transition that may add items, and counts them.
+    fn adding<R>(&self, transition: impl FnOnce(&mut State<T>) -> R) -> R {
+        let (result, added) = self.change(|state| {
+            let before = state.added();
+            let result = transition(state);
+            (result, state.added() - before)
+        });
+        if let Some(metrics) = &self.metrics {
+            (0..added).for_each(|_| metrics.added());
+        }
+        result
+    }
+
+    pub(crate) fn add(&self, item: T, priority: Priority) -> bool {
+        let now = self.stamp();
+        self.adding(|state| state.add(item, priority, now))
+    }
+
+    pub(crate) fn add_after(&self, item: T, delay: Duration, priority: Priority) {
+        let now = self.now();
+        let due = now.saturating_add(nanos(delay));
+        self.adding(|state| state.add_later(item, priority, due, now));
+    }
+
+    /// Adds an item after a delay by the rate limiter.
+    pub(crate) fn add_rate_limited(&self, item: T, priority: Priority) {
+        let noted = item.clone();
+        if let Some(failures) = self.change(|state| state.note_failure(noted)) {
+            let delay = self.limit(&item, failures);
+            self.add_after(item, delay, priority);
+        }
+    }
+
+    pub(crate) fn take(&self) -> Option<Taken<T>> {
+        let now = self.now();
+        let taken = self.adding(|state| state.take(now))?;
+        if let Some(metrics) = &self.metrics {
+            metrics.taken(Duration::from_nanos(taken.waited));
+        }
+        Some(taken)
+    }
+
+    pub(crate) fn finish(&self, slot: u32, finish: Finish) {
+        let now = match finish {
+            Finish::Again { .. } => self.now(),
+            Finish::Success | Finish::GiveUp | Finish::Done => self.stamp(),
+        };
+        let worked = self.adding(|state| state.finish(slot, finish, now));
+        if let Some(metrics) = &self.metrics {
+            metrics.finished(Duration::from_nanos(worked));
+        }
+    }
+
+    /// How long an item that was taken waits before it is tried again.
+    pub(crate) fn fail(&self, slot: u32, item: &T) -> Duration {
+        let failures = self.change(|state| state.fail(slot));
+        self.limit(item, failures)
+    }
+
+    fn limit(&self, item: &T, failures: u32) -> Duration {
+        if let Some(metrics) = &self.metrics {
+            metrics.retried();
+        }
+        self.limiter.delay(item, failures, (self.clock)())
+    }
+
+    /// When a retry is due that waits so long from now.
+    pub(crate) fn due(&self, delay: Duration) -> u64 {
+        self.now().saturating_add(nanos(delay))
+    }
+
+    /// Lets the limiter forget an item.
+    pub(crate) fn pardon(&self, item: &T) {
+        self.limiter.forget(item);
+    }
+
+    /// How long until a time.
+    pub(crate) fn until(&self, due: u64) -> Duration {
+        Duration::from_nanos(due.saturating_sub(self.now()))
+    }
+
+    /// At what instant a time is.
+    pub(crate) fn instant(&self, due: u64) -> Option<Instant> {
+        Instant::now().checked_add(self.until(due))
+    }
+}
+
+fn nanos(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+}

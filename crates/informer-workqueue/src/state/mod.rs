@@ -1,0 +1,388 @@
+//! What a queue is: plain data and its transitions. Time comes in as nanoseconds since the queue began; nothing waits.
+//!
+//! # Invariants
+//! - An item has at most one slot, and a slot stands in at most one list.
+//! - A slot that stands in no list is scheduled, or it is released.
+//! - What the queue no longer needs goes to the garbage, to be dropped after the lock is released.
+
+mod finish;
+mod slots;
+
+use std::hash::Hash;
+
+use smallvec::SmallVec;
+
+use crate::priority::Priority;
+use crate::schedule::Schedule;
+use slots::{Place, Slots};
+
+pub(crate) use finish::Finish;
+
+/// What a queue is limited to.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Limits {
+    /// How many items of higher priorities may pass a waiting one.
+    pub(crate) ageing: u32,
+    /// How many items may be known for their failures alone.
+    pub(crate) max_remembered: usize,
+    /// How many items may be delayed.
+    pub(crate) max_delayed: usize,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    Running,
+    ShutDown,
+    /// Shut down, and someone waits for the last item to be done.
+    Draining,
+}
+
+/// An item on its way to a worker.
+#[derive(Debug)]
+pub(crate) struct Taken<T> {
+    pub(crate) slot: u32,
+    pub(crate) item: T,
+    pub(crate) failures: u32,
+    pub(crate) priority: Priority,
+    /// How long it waited, in nanoseconds.
+    pub(crate) waited: u64,
+}
+
+/// What a change may have to tell to those who wait.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Outline {
+    pub(crate) ready: usize,
+    pub(crate) next_due: Option<u64>,
+    pub(crate) is_shut_down: bool,
+    pub(crate) is_draining: bool,
+    /// Nothing waits to be taken, nobody works.
+    pub(crate) is_idle: bool,
+}
+
+/// How much there is, and how much there was.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Counts {
+    pub(crate) ready: usize,
+    pub(crate) processing: usize,
+    pub(crate) delayed: usize,
+    pub(crate) remembered: usize,
+    pub(crate) known: usize,
+    pub(crate) added: u64,
+    pub(crate) retried: u64,
+    pub(crate) given_up: u64,
+    /// Together, for how long the items in work have been worked on, in nanoseconds.
+    pub(crate) unfinished: u128,
+    /// For how long the oldest of them.
+    pub(crate) longest_running: u64,
+}
+
+pub(crate) struct State<T> {
+    slots: Slots<T>,
+    schedule: Schedule,
+    /// How many were taken from above each priority since one was taken from it, while some waited in it.
+    passed: [u32; Priority::COUNT],
+    phase: Phase,
+    limits: Limits,
+    added: u64,
+    retried: u64,
+    given_up: u64,
+    /// The sum of the times at which the items in work were taken.
+    taken_at: u128,
+    garbage: SmallVec<[T; 2]>,
+}
+
+impl<T: Clone + Eq + Hash> State<T> {
+    pub(crate) fn new(limits: Limits) -> Self {
+        Self {
+            slots: Slots::new(),
+            schedule: Schedule::default(),
+            passed: [0; Priority::COUNT],
+            phase: Phase::Running,
+            limits,
+            added: 0,
+            retried: 0,
+            given_up: 0,
+            taken_at: 0,
+            garbage: SmallVec::new(),
+        }
+    }
+
+    /// Queues an item. True unless it waits already, or the queue is shut down.
+    pub(crate) fn add(&mut self, item: T, priority: Priority, now: u64) -> bool {
+        let Some(slot) = self.slot(item) else {
+            return false;
+        };
+        self.make_ready(slot, priority, now)
+    }
+
+    /// Queues an item later. Of two times for one item the earlier holds.
+    pub(crate) fn add_later(&mut self, item: T, priority: Priority, due: u64, now: u64) {
+        if let Some(slot) = self.slot(item) {
+            self.schedule(slot, priority, due, now);
+        }
+    }
+
+    /// Notes a failure of an item that is to be tried again. Gives back how many there were before, or `None` if the
+    /// queue is shut down.
+    pub(crate) fn note_failure(&mut self, item: T) -> Option<u32> {
+        let slot = self.slot(item)?;
+        let before = self.slots[slot].failures;
+        self.slots[slot].failures = before.saturating_add(1);
+        self.retried += 1;
+        self.settle(slot);
+        Some(before)
+    }
+
+    /// The next item, if one waits.
+    pub(crate) fn take(&mut self, now: u64) -> Option<Taken<T>> {
+        self.promote(now);
+        let priority = self.next_priority()?;
+        let slot = self.slots.first(Place::Ready(priority))?;
+        let item = self.slots.item(slot)?.clone();
+        self.slots.put(slot, Place::Processing);
+        self.taken_at += u128::from(now);
+        let entry = &mut self.slots[slot];
+        entry.taken_at = now;
+        Some(Taken {
+            slot,
+            item,
+            failures: entry.failures,
+            priority,
+            waited: now.saturating_sub(entry.waits_since),
+        })
+    }
+
+    /// Forgets how often an item failed.
+    pub(crate) fn forget(&mut self, item: &T) {
+        if let Some(slot) = self.slots.find(item) {
+            self.slots[slot].failures = 0;
+            self.settle(slot);
+        }
+    }
+
+    /// How often an item failed since it was last forgotten.
+    pub(crate) fn failures(&self, item: &T) -> u32 {
+        let slot = self.slots.find(item);
+        slot.map_or(0, |slot| self.slots[slot].failures)
+    }
+
+    /// Drops all that is known of an item. One that is worked on is not put back, whatever its worker says, unless it
+    /// is added again. True if it was known.
+    pub(crate) fn remove(&mut self, item: &T) -> bool {
+        let Some(slot) = self.slots.find(item) else {
+            return false;
+        };
+        self.schedule.remove(slot);
+        self.slots[slot].failures = 0;
+        self.slots[slot].again = None;
+        if self.slots.place(slot) == Place::Processing {
+            self.slots[slot].gone = true;
+        } else {
+            self.slots.put(slot, Place::None);
+        }
+        self.settle(slot);
+        true
+    }
+
+    /// Takes in nothing more. What is delayed is dropped; what waits is still handed out.
+    pub(crate) fn shut_down(&mut self, drain: bool) {
+        self.phase = if drain {
+            Phase::Draining
+        } else {
+            Phase::ShutDown
+        };
+        self.drop_delayed();
+        while let Some(slot) = self.slots.first(Place::Remembered) {
+            self.slots.put(slot, Place::None);
+            self.settle(slot);
+        }
+    }
+
+    /// Drops all that waits and all that is delayed. Gives back how many items that were.
+    pub(crate) fn clear(&mut self) -> usize {
+        let mut dropped = self.drop_delayed();
+        for priority in Priority::ALL {
+            while let Some(slot) = self.slots.first(Place::Ready(priority)) {
+                self.slots.put(slot, Place::None);
+                self.settle(slot);
+                dropped += 1;
+            }
+        }
+        let mut working = self.slots.first(Place::Processing);
+        while let Some(slot) = working {
+            dropped += usize::from(self.slots[slot].again.take().is_some());
+            working = self.slots.after(slot);
+        }
+        dropped
+    }
+
+    pub(crate) fn outline(&self) -> Outline {
+        let ready = self.ready();
+        Outline {
+            ready,
+            next_due: self.schedule.next_due(),
+            is_shut_down: self.phase != Phase::Running,
+            is_draining: self.phase == Phase::Draining,
+            is_idle: ready == 0 && self.slots.len(Place::Processing) == 0,
+        }
+    }
+
+    pub(crate) fn counts(&self, now: u64) -> Counts {
+        let processing = self.slots.len(Place::Processing);
+        let oldest = self.slots.first(Place::Processing);
+        Counts {
+            ready: self.ready(),
+            processing,
+            delayed: self.schedule.len(),
+            remembered: self.slots.len(Place::Remembered),
+            known: self.slots.known(),
+            added: self.added,
+            retried: self.retried,
+            given_up: self.given_up,
+            unfinished: (u128::from(now) * processing as u128).saturating_sub(self.taken_at),
+            longest_running: oldest.map_or(0, |slot| now.saturating_sub(self.slots[slot].taken_at)),
+        }
+    }
+
+    /// How many items were ever added.
+    pub(crate) const fn added(&self) -> u64 {
+        self.added
+    }
+
+    pub(crate) fn take_garbage(&mut self) -> SmallVec<[T; 2]> {
+        std::mem::take(&mut self.garbage)
+    }
+
+    fn ready(&self) -> usize {
+        let waiting = Priority::ALL.map(|priority| self.slots.len(Place::Ready(priority)));
+        waiting.iter().sum()
+    }
+
+    /// The slot of an item that someone wants to be processed, unless the queue is shut down.
+    fn slot(&mut self, item: T) -> Option<u32> {
+        if self.phase != Phase::Running {
+            self.garbage.push(item);
+            return None;
+        }
+        let (slot, spare) = self.slots.find_or_insert(item);
+        self.garbage.extend(spare);
+        Some(slot)
+    }
+
+    fn make_ready(&mut self, slot: u32, priority: Priority, now: u64) -> bool {
+        let is_new = match self.slots.place(slot) {
+            Place::Ready(old) => {
+                if priority > old {
+                    self.slots.put(slot, Place::Ready(priority));
+                }
+                false
+            }
+            Place::Processing => {
+                let entry = &mut self.slots[slot];
+                entry.gone = false;
+                entry
+                    .again
+                    .replace(priority.max(entry.again.unwrap_or(priority)))
+                    .is_none()
+            }
+            Place::None | Place::Remembered => {
+                self.slots.put(slot, Place::Ready(priority));
+                true
+            }
+        };
+        if is_new {
+            self.slots[slot].waits_since = now;
+            self.added += 1;
+        }
+        is_new
+    }
+
+    fn schedule(&mut self, slot: u32, priority: Priority, due: u64, now: u64) {
+        if due <= now {
+            self.make_ready(slot, priority, now);
+            return;
+        }
+        if self.slots.place(slot) == Place::Remembered {
+            self.slots.put(slot, Place::None);
+        }
+        let before = self.schedule.due(slot);
+        let entry = &mut self.slots[slot];
+        entry.gone = false;
+        entry.later = match before {
+            Some(_) => entry.later.max(priority),
+            None => priority,
+        };
+        if before.is_none_or(|before| due < before) {
+            self.schedule.set(slot, due);
+        }
+        // Too early does no harm, too late might.
+        if self.schedule.len() > self.limits.max_delayed
+            && let Some(first) = self.schedule.pop()
+        {
+            self.make_ready(first, self.slots[first].later, now);
+        }
+    }
+
+    /// Queues what is due.
+    fn promote(&mut self, now: u64) {
+        while let Some(slot) = self.schedule.pop_due(now) {
+            self.make_ready(slot, self.slots[slot].later, now);
+        }
+    }
+
+    /// From which priority the next item comes: the highest, unless a lower one was passed too often.
+    fn next_priority(&mut self) -> Option<Priority> {
+        let waiting = |state: &Self, priority| state.slots.len(Place::Ready(priority)) > 0;
+        let highest = Priority::ALL
+            .into_iter()
+            .rev()
+            .find(|priority| waiting(self, *priority))?;
+        let overdue = |priority: &Priority| {
+            waiting(self, *priority) && self.passed[priority.index()] >= self.limits.ageing
+        };
+        let next = Priority::ALL.into_iter().find(overdue).unwrap_or(highest);
+        for lower in Priority::ALL.into_iter().filter(|lower| *lower < next) {
+            if waiting(self, lower) {
+                self.passed[lower.index()] += 1;
+            }
+        }
+        self.passed[next.index()] = 0;
+        Some(next)
+    }
+
+    /// Finds the place of a slot that stands in no list, or lets it go.
+    fn settle(&mut self, slot: u32) {
+        let place = self.slots.place(slot);
+        let idle = matches!(place, Place::None | Place::Remembered);
+        if !idle || self.schedule.due(slot).is_some() {
+            return;
+        }
+        if self.slots[slot].failures == 0 || self.phase != Phase::Running {
+            self.release(slot);
+            return;
+        }
+        if place == Place::None {
+            self.slots.put(slot, Place::Remembered);
+        }
+        if self.slots.len(Place::Remembered) > self.limits.max_remembered
+            && let Some(oldest) = self.slots.first(Place::Remembered)
+        {
+            self.release(oldest);
+        }
+    }
+
+    fn release(&mut self, slot: u32) {
+        self.slots.put(slot, Place::None);
+        let item = self.slots.release(slot);
+        self.garbage.extend(item);
+    }
+
+    fn drop_delayed(&mut self) -> usize {
+        let mut dropped = 0;
+        while let Some(slot) = self.schedule.pop() {
+            self.settle(slot);
+            dropped += 1;
+        }
+        dropped
+    }
+}

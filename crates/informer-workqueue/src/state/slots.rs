@@ -1,0 +1,242 @@
+//! Where items live: one slot for each, found by its hash, and chained into lists without further memory.
+
+use std::hash::{BuildHasher, Hash};
+
+use foldhash::fast::RandomState;
+use hashbrown::HashTable;
+
+use crate::priority::Priority;
+
+/// No slot: the end of a list.
+const END: u32 = u32::MAX;
+
+/// How many slots are kept when the last item leaves; the memory of more is given back.
+const KEPT: usize = 1024;
+
+/// Which list a slot stands in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Place {
+    /// In none: it is delayed, or on its way.
+    None,
+    /// It waits to be taken, among those of its priority.
+    Ready(Priority),
+    /// Someone works on it.
+    Processing,
+    /// Only its failures are known.
+    Remembered,
+}
+
+impl Place {
+    const LISTS: usize = Priority::COUNT + 2;
+
+    const fn list(self) -> Option<usize> {
+        match self {
+            Self::None => None,
+            Self::Ready(priority) => Some(priority.index()),
+            Self::Processing => Some(Priority::COUNT),
+            Self::Remembered => Some(Priority::COUNT + 1),
+        }
+    }
+}
+
+/// What is known of one item.
+#[derive(Debug)]
+pub(super) struct Slot<T> {
+    /// `None` if the slot is free.
+    item: Option<T>,
+    next: u32,
+    previous: u32,
+    place: Place,
+    /// How often it failed since it was last forgotten.
+    pub(super) failures: u32,
+    /// Since when it waits to be taken, or to be processed again. Counts only if time is measured.
+    pub(super) waits_since: u64,
+    /// When it was taken.
+    pub(super) taken_at: u64,
+    /// With which priority it is processed again, if it was added while someone worked on it.
+    pub(super) again: Option<Priority>,
+    /// With which priority it is added once its delay is over.
+    pub(super) later: Priority,
+    /// Its object is gone: what the worker says no longer puts it back.
+    pub(super) gone: bool,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct List {
+    head: u32,
+    tail: u32,
+    len: usize,
+}
+
+const EMPTY: List = List {
+    head: END,
+    tail: END,
+    len: 0,
+};
+
+/// All items that are known.
+pub(super) struct Slots<T> {
+    slots: Vec<Slot<T>>,
+    free: u32,
+    table: HashTable<u32>,
+    hasher: RandomState,
+    lists: [List; Place::LISTS],
+}
+
+impl<T: Hash + Eq> Slots<T> {
+    pub(super) fn new() -> Self {
+        Self {
+            slots: Vec::new(),
+            free: END,
+            table: HashTable::new(),
+            hasher: RandomState::default(),
+            lists: [EMPTY; Place::LISTS],
+        }
+    }
+
+    pub(super) fn find(&self, item: &T) -> Option<u32> {
+        let hash = self.hasher.hash_one(item);
+        let is_it = |slot: &u32| self.slots[*slot as usize].item.as_ref() == Some(item);
+        self.table.find(hash, is_it).copied()
+    }
+
+    /// The slot of an item, a new one if it has none. If it has one, the copy that is not needed comes back.
+    pub(super) fn find_or_insert(&mut self, item: T) -> (u32, Option<T>) {
+        let hash = self.hasher.hash_one(&item);
+        let is_it = |slot: &u32| self.slots[*slot as usize].item.as_ref() == Some(&item);
+        if let Some(slot) = self.table.find(hash, is_it) {
+            return (*slot, Some(item));
+        }
+        let slot = self.fill(item);
+        let (slots, hasher) = (&self.slots, &self.hasher);
+        // Only slots with an item stand in the table.
+        let rehash = |slot: &u32| {
+            let item = slots[*slot as usize].item.as_ref();
+            item.map_or(0, |item| hasher.hash_one(item))
+        };
+        self.table.insert_unique(hash, slot, rehash);
+        (slot, None)
+    }
+
+    fn fill(&mut self, item: T) -> u32 {
+        let slot = Slot {
+            item: Some(item),
+            next: END,
+            previous: END,
+            place: Place::None,
+            failures: 0,
+            waits_since: 0,
+            taken_at: 0,
+            again: None,
+            later: Priority::default(),
+            gone: false,
+        };
+        if self.free == END {
+            self.slots.push(slot);
+            return (self.slots.len() - 1) as u32;
+        }
+        let place = self.free;
+        self.free = self.slots[place as usize].next;
+        self.slots[place as usize] = slot;
+        place
+    }
+
+    /// Lets go of a slot that stands in no list. Gives its item back, to be dropped by others.
+    pub(super) fn release(&mut self, slot: u32) -> Option<T> {
+        debug_assert_eq!(self[slot].place, Place::None);
+        let item = self.slots[slot as usize].item.take()?;
+        let hash = self.hasher.hash_one(&item);
+        if let Ok(entry) = self.table.find_entry(hash, |other| *other == slot) {
+            entry.remove();
+        }
+        self.slots[slot as usize].next = self.free;
+        self.free = slot;
+        if self.table.is_empty() && self.slots.len() > KEPT {
+            self.slots = Vec::new();
+            self.free = END;
+            self.table = HashTable::new();
+        }
+        Some(item)
+    }
+
+    /// Moves a slot to the end of a list, or out of all.
+    pub(super) fn put(&mut self, slot: u32, place: Place) {
+        self.unlink(slot);
+        self[slot].place = place;
+        let Some(list) = place.list() else {
+            return;
+        };
+        let tail = self.lists[list].tail;
+        self[slot].previous = tail;
+        self[slot].next = END;
+        if tail == END {
+            self.lists[list].head = slot;
+        } else {
+            self[tail].next = slot;
+        }
+        self.lists[list].tail = slot;
+        self.lists[list].len += 1;
+    }
+
+    fn unlink(&mut self, slot: u32) {
+        let Some(list) = self[slot].place.list() else {
+            return;
+        };
+        let (previous, next) = (self[slot].previous, self[slot].next);
+        if previous == END {
+            self.lists[list].head = next;
+        } else {
+            self[previous].next = next;
+        }
+        if next == END {
+            self.lists[list].tail = previous;
+        } else {
+            self[next].previous = previous;
+        }
+        self.lists[list].len -= 1;
+    }
+
+    pub(super) fn place(&self, slot: u32) -> Place {
+        self[slot].place
+    }
+
+    pub(super) fn item(&self, slot: u32) -> Option<&T> {
+        self[slot].item.as_ref()
+    }
+
+    /// The first of a list.
+    pub(super) fn first(&self, place: Place) -> Option<u32> {
+        let head = self.lists[place.list()?].head;
+        (head != END).then_some(head)
+    }
+
+    /// The one after a slot in its list.
+    pub(super) fn after(&self, slot: u32) -> Option<u32> {
+        let next = self[slot].next;
+        (next != END).then_some(next)
+    }
+
+    /// How many stand in a list.
+    pub(super) fn len(&self, place: Place) -> usize {
+        place.list().map_or(0, |list| self.lists[list].len)
+    }
+
+    /// How many items are known.
+    pub(super) fn known(&self) -> usize {
+        self.table.len()
+    }
+}
+
+impl<T> std::ops::Index<u32> for Slots<T> {
+    type Output = Slot<T>;
+
+    fn index(&self, slot: u32) -> &Slot<T> {
+        &self.slots[slot as usize]
+    }
+}
+
+impl<T> std::ops::IndexMut<u32> for Slots<T> {
+    fn index_mut(&mut self, slot: u32) -> &mut Slot<T> {
+        &mut self.slots[slot as usize]
+    }
+}
