@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use crate::key::ObjectKey;
+use crate::mutant;
 use crate::object::Object;
 use crate::snapshot::Snapshot;
 use crate::store::Store;
@@ -123,7 +124,11 @@ impl<K> ChangeLog<K> {
             .map(|last| entries.changes[last].revision)
         {
             // A revision is there as a whole or not at all.
-            entries.forget_until(last);
+            if mutant!("store-log-splits-a-batch") {
+                entries.changes.drain(..surplus);
+            } else {
+                entries.forget_until(last);
+            }
         }
     }
 

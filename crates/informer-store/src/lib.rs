@@ -70,6 +70,9 @@
 //! | be fed by a reflector | [`DeltaSink`], which a `Store` is |
 //! | store a type of your own | [`Object`], [`object!`] |
 //!
+//! What is woken, waits or expires takes no runtime and no clock of its own: any executor polls it, and the time is
+//! passed in.
+//!
 //! # What holds
 //!
 //! - Taking a snapshot costs the same for ten objects and a million. It holds no lock; a batch at work never holds up a
@@ -92,6 +95,8 @@
 //!
 //! `informer-delta-fifo` queues changes on their way into a store, `informer-reflector` lists and watches,
 //! `informer-shared` tells handlers what changed. The crate `informer` brings them together.
+//!
+#![doc = include_str!("guide.md")]
 
 mod batch;
 mod changes;

@@ -12,6 +12,7 @@ use std::time::Instant;
 
 use crate::effects::Effects;
 use crate::key::{KeyError, KeyLike, ObjectKey};
+use crate::mutant;
 use crate::object::Object;
 use crate::root::Root;
 use crate::sink::{Deletion, Known, ReplaceEnd};
@@ -120,7 +121,7 @@ pub(crate) fn ends<K: Object>(deletion: &Deletion<K>, object: &K) -> bool {
     let deleted = deletion.resource_version.as_ref();
     let present = object.resource_version();
     match (&deletion.uid, object.uid()) {
-        (Some(a), Some(b)) if *a == b => true,
+        (Some(a), Some(b)) if *a == b || mutant!("store-late-deletion-ends-the-next-life") => true,
         // Another life: only if the deletion is known to be the newer of the two.
         (Some(_), Some(_)) => deleted
             .zip(present.as_ref())
@@ -161,6 +162,7 @@ impl<K: Object> Root<K> {
     /// What the server said last of a key.
     pub(crate) fn base<Q: KeyLike + ?Sized>(&self, key: &Q) -> Option<&Arc<K>> {
         match self.laid(key) {
+            Some(_) if mutant!("store-overlay-decides-events") => self.get(key),
             Some(laid) => laid.base.as_ref(),
             None => self.get(key),
         }
@@ -358,6 +360,7 @@ impl<K: Object> Root<K> {
         self.lift_where(effects, |root, key, _| {
             root.compare_laid(key, resource_version)
                 .is_some_and(Ordering::is_le)
+                && !mutant!("store-overlay-outlives-the-server")
         });
     }
 
@@ -366,6 +369,7 @@ impl<K: Object> Root<K> {
     pub(crate) fn lift_unlisted(&mut self, end: &ReplaceEnd, effects: &mut Effects<K>) -> usize {
         self.lift_where(effects, |root, key, laid| {
             let is_later = root.compare_laid(key, &end.resource_version) == Some(Ordering::Greater);
+            let is_later = is_later && !mutant!("store-list-ends-newer-overlays");
             end.rewind || (laid.base.is_none() && !is_later)
         })
     }

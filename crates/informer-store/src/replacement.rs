@@ -6,6 +6,7 @@ use crate::batch::Batch;
 use crate::directory::Directory;
 use crate::key::{ObjectKey, short_hash};
 use crate::list::{List, Listed, Order};
+use crate::mutant;
 use crate::object::Object;
 use crate::overlay::is_older;
 use crate::sink::{Deletion, DeltaSink, Known, Replace, ReplaceEnd};
@@ -60,7 +61,8 @@ impl<K: Object> Replacement<K> {
         let mut batch = store.begin_batch();
         let is_known = |known: &ResourceVersion| resource_version.is_older_than(known);
         // Everything that an older list says has happened before what the store knows.
-        if order == Order::Forward && batch.resource_version().is_some_and(is_known) {
+        let is_stale = batch.resource_version().is_some_and(is_known);
+        if order == Order::Forward && is_stale && !mutant!("store-older-list-wins") {
             return;
         }
         let mut list = List::with_capacity(self.entries.len());
@@ -119,6 +121,7 @@ impl<K: Object> DeltaSink<K> for Store<K> {
         let is_anywhere = batch
             .resource_version()
             .is_none_or(ResourceVersion::is_unset);
+        let is_anywhere = is_anywhere && !mutant!("store-version-runs-ahead");
         let resource_version = object.resource_version().filter(|_| !is_anywhere);
         write_if_newer(&mut batch, key, object);
         advance(&mut batch, resource_version);
@@ -173,7 +176,7 @@ fn write_if_newer<K: Object>(batch: &mut Batch<'_, K>, key: ObjectKey, object: A
             .zip(batch.resource_version())
             .is_some_and(|(own, known)| own.is_older_than(known)),
     };
-    if !is_outdated {
+    if !is_outdated || mutant!("store-older-copy-wins") {
         batch.upsert(key, object);
     }
 }

@@ -15,6 +15,7 @@ use crate::effects::Effects;
 use crate::flags::Flags;
 use crate::index::{Prepared, Table};
 use crate::key::{KeyLike, KeyText, ObjectKey, short_hash};
+use crate::mutant;
 use crate::object::Object;
 use crate::overlay::Overlay;
 use crate::pages::{Iter, PagedVec, Warm, warm_object};
@@ -236,7 +237,9 @@ impl<K: Object> Root<K> {
         }
         self.stale.set(slot, false);
         let slot = self.slots.get_mut(slot)?.as_mut()?;
-        slot.labels = DigestCell::default();
+        if !mutant!("store-labels-outlive-their-copy") {
+            slot.labels = DigestCell::default();
+        }
         Some(std::mem::replace(&mut slot.object, object))
     }
 
@@ -255,18 +258,24 @@ impl<K: Object> Root<K> {
         self.stale.swap_remove(slot, last);
         let Slot { key, object, .. } = self.slots.swap_remove(slot)??;
         self.directory.remove(short_hash(&key), slot);
-        if let Some(moved) = self.slots.get(slot).and_then(Option::as_ref) {
+        if let Some(moved) = self.slots.get(slot).and_then(Option::as_ref)
+            && !mutant!("store-directory-forgets-who-moved")
+        {
             self.directory.renumber(short_hash(&moved.key), last, slot);
         }
         effects.touch(Tag::key(&key));
-        effects.change(&key, Some(&object), None);
+        if !mutant!("store-log-forgets-deletions") {
+            effects.change(&key, Some(&object), None);
+        }
         Some(object)
     }
 
     fn touch(&self, key: &ObjectKey, slot: u32, effects: &mut Effects<K>) {
         if effects.watched() {
             effects.touch(Tag::key(key));
-            self.touch_values(slot, effects);
+            if !mutant!("store-watch-misses-lost-values") {
+                self.touch_values(slot, effects);
+            }
         }
     }
 

@@ -7,6 +7,7 @@ use std::task::{Context, Poll};
 
 use event_listener::{Event, EventListener};
 
+use crate::mutant;
 use crate::sync::AtomicUsize;
 
 /// An event that counts who listens to it.
@@ -21,7 +22,7 @@ impl Signal {
     pub(crate) fn notify(&self) {
         // Either this sees the listener, or the listener sees the change.
         fence(Ordering::SeqCst);
-        if self.listening.load(Ordering::Relaxed) > 0 {
+        if self.listening.load(Ordering::Relaxed) > 0 && !mutant!("store-wakes-nobody") {
             self.event.notify(usize::MAX);
         }
     }

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use crate::key::{KeyError, KeyLike, KeyText, ObjectKey};
 use crate::list::{List, Listed, Order};
+use crate::mutant;
 use crate::object::Object;
 use crate::store::Store;
 use crate::sync::Mutex;
@@ -50,7 +51,9 @@ struct Stamp {
 
 impl Stamp {
     fn is_expired(self, now: Instant) -> bool {
-        !self.ttl.is_zero() && now.saturating_duration_since(self.written) > self.ttl
+        let age = now.saturating_duration_since(self.written);
+        let is_over = age > self.ttl || (mutant!("store-expires-too-early") && age == self.ttl);
+        !self.ttl.is_zero() && is_over
     }
 }
 

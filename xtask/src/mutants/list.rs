@@ -17,10 +17,113 @@ const fn seen_by(
     }
 }
 
+const STORE: &str = "informer-store";
 const FIFO: &str = "informer-delta-fifo";
 
 /// In the order of the crates.
 pub(super) const MUTANTS: &[Mutant] = &[
+    seen_by(
+        "store-directory-forgets-who-moved",
+        STORE,
+        "model",
+        "the_store_and_every_index_equal_maps_rebuilt_from_scratch",
+    ),
+    seen_by(
+        "store-expires-too-early",
+        STORE,
+        "client_go",
+        "an_object_expires_once_it_is_older_than_its_time_to_live",
+    ),
+    seen_by(
+        "store-index-forgets-who-moved",
+        STORE,
+        "model",
+        "the_store_and_every_index_equal_maps_rebuilt_from_scratch",
+    ),
+    seen_by(
+        "store-index-keeps-old-values",
+        STORE,
+        "client_go",
+        "an_index_of_many_values_stays_exact_through_updates",
+    ),
+    seen_by(
+        "store-labels-outlive-their-copy",
+        STORE,
+        "client_go",
+        "a_selector_reads_the_labels_of_the_version_it_is_asked_of",
+    ),
+    seen_by(
+        "store-late-deletion-ends-the-next-life",
+        STORE,
+        "sink",
+        "a_late_deletion_of_an_earlier_life_leaves_the_present_one",
+    ),
+    seen_by(
+        "store-list-ends-newer-overlays",
+        STORE,
+        "overlay",
+        "a_list_without_the_object_takes_it_away_unless_the_object_is_newer",
+    ),
+    seen_by(
+        "store-log-forgets-deletions",
+        STORE,
+        "follow",
+        "changes_are_handed_out_in_order_with_what_was_before",
+    ),
+    seen_by(
+        "store-log-splits-a-batch",
+        STORE,
+        "follow",
+        "a_batch_greater_than_the_log_is_not_in_it",
+    ),
+    seen_by(
+        "store-older-copy-wins",
+        STORE,
+        "sink",
+        "events_in_any_order_and_any_number_leave_the_newest_state",
+    ),
+    seen_by(
+        "store-older-list-wins",
+        STORE,
+        "sink",
+        "an_older_list_changes_nothing_but_a_rewind_holds",
+    ),
+    seen_by(
+        "store-overlay-decides-events",
+        STORE,
+        "overlay",
+        "an_overlay_is_ahead_of_the_server_s_word_and_never_outlives_it",
+    ),
+    seen_by(
+        "store-overlay-outlives-the-server",
+        STORE,
+        "overlay",
+        "an_overlay_is_ahead_of_the_server_s_word_and_never_outlives_it",
+    ),
+    seen_by(
+        "store-rewind-trusts-versions",
+        STORE,
+        "sink",
+        "a_rewind_replaces_even_a_copy_of_the_same_version",
+    ),
+    seen_by(
+        "store-version-runs-ahead",
+        STORE,
+        "sink",
+        "what_a_watch_from_no_version_tells_of_is_kept_in_any_order",
+    ),
+    seen_by(
+        "store-wakes-nobody",
+        STORE,
+        "follow",
+        "the_write_itself_wakes_who_waits",
+    ),
+    seen_by(
+        "store-watch-misses-lost-values",
+        STORE,
+        "model",
+        "the_store_and_every_index_equal_maps_rebuilt_from_scratch",
+    ),
     seen_by(
         "fifo-claim-what-is-queued",
         FIFO,

@@ -16,6 +16,7 @@ use crate::index::ordered::OrderedValues;
 use crate::index::places::{Place, Places, Standing};
 use crate::index::values::IndexValues;
 use crate::key::{ObjectKey, hash_value};
+use crate::mutant;
 use crate::object::Object;
 use crate::posting::Posting;
 use crate::watch::Tag;
@@ -249,6 +250,7 @@ impl<K: Object, V: Hash + Eq + Send + Sync + 'static> Table<K> for TableOf<K, V>
         let old = SmallVec::<[Place; 2]>::from_slice(old.places());
         let stays =
             |place: &Place| prepared.failure.is_none() && prepared.known.contains(&place.value);
+        let stays = |place: &Place| stays(place) || mutant!("store-index-keeps-old-values");
         let gone: SmallVec<[Place; 2]> = old.iter().filter(|p| !stays(p)).copied().collect();
         if let Some(position) = left_out {
             self.unleave(position);
@@ -275,12 +277,12 @@ impl<K: Object, V: Hash + Eq + Send + Sync + 'static> Table<K> for TableOf<K, V>
         // What was the last slot lives here now.
         match self.places.get(slot) {
             Some(Standing::LeftOut { position }) => self.left_out.set(position, slot),
-            Some(Standing::In(places)) => {
+            Some(Standing::In(places)) if !mutant!("store-index-forgets-who-moved") => {
                 places
                     .iter()
                     .for_each(|place| self.values.moved(*place, slot));
             }
-            None => {}
+            Some(Standing::In(_)) | None => {}
         }
     }
 
