@@ -148,6 +148,33 @@ fn a_subscriber_misses_nothing_unknowingly() {
     });
 }
 
+// INV-STORE-13
+#[test]
+fn the_changes_of_two_writers_are_told_in_the_order_of_their_revisions() {
+    explore(|| {
+        let store = indexed();
+        let mut changes = store.subscribe(10);
+        let mut folded = BTreeMap::new();
+        let writers = [1, 2].map(|generation| {
+            let store = store.clone();
+            thread::spawn(move || {
+                store.add(thing("a", generation)).expect("named");
+                store.delete("a");
+            })
+        });
+        let mut told = Vec::new();
+        for writer in writers {
+            writer.join().expect("no panic");
+            let found = changes.next_changes().expect("the log is long enough");
+            told.extend(found.iter().map(|change| change.revision));
+            fold(&mut folded, found);
+        }
+        assert!(told.is_sorted_by(|a, b| a < b), "{told:?}");
+        assert_eq!(folded, entries(&store.snapshot()));
+        assert!(folded.is_empty());
+    });
+}
+
 fn follow(changes: &mut Changes<Thing>, folded: &mut BTreeMap<ObjectKey, Arc<Thing>>) {
     match changes.next_changes() {
         Ok(found) => fold(folded, found),

@@ -98,7 +98,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
         "store-overlay-outlives-the-server",
         STORE,
         "overlay",
-        "an_overlay_is_ahead_of_the_server_s_word_and_never_outlives_it",
+        "a_list_without_the_object_takes_it_away_unless_the_object_is_newer",
     ),
     seen_by(
         "store-rewind-trusts-versions",
