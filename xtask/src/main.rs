@@ -1,5 +1,6 @@
 //! The tasks of this workspace, run as `cargo xtask NAME`; without a name it prints what there is.
 
+mod allocations;
 mod bench;
 mod ci;
 mod cmd;
@@ -57,6 +58,11 @@ const TASKS: &[Task] = &[
         name: "mutants",
         about: mutants::ABOUT,
         run: mutants::run,
+    },
+    Task {
+        name: "allocations",
+        about: allocations::ABOUT,
+        run: allocations::run,
     },
     Task {
         name: "wire-table",

@@ -11,7 +11,7 @@ use serde::de::DeserializeOwned;
 
 use crate::decode::{
     Context, DecodeOptions, FromWire, Outline, Types, WireFormat, WireObject, decode_object,
-    write_member,
+    keys_of, write_member,
 };
 use crate::error::DecodeError;
 use crate::json::{Cursor, describe};
@@ -150,23 +150,20 @@ impl<K> Compact<K> {
     /// # Errors
     /// When the field is not of this type's shape.
     pub fn field<T: DeserializeOwned>(&self, path: &str) -> Result<Option<T>, DecodeError> {
-        let keys = path
-            .split('/')
-            .skip(1)
-            .map(|key| key.replace("~1", "/").replace("~0", "~"));
+        let keys = keys_of(path);
         match self.format() {
-            WireFormat::Json => json_field(&self.body, keys),
-            WireFormat::Protobuf => protobuf::field(self.types.message, &self.body, keys),
+            WireFormat::Json => json_field(&self.body, &keys),
+            WireFormat::Protobuf => protobuf::field(self.types.message, &self.body, &keys),
         }
     }
 }
 
 fn json_field<T: DeserializeOwned>(
     mut value: &[u8],
-    keys: impl Iterator<Item = String>,
+    keys: &[String],
 ) -> Result<Option<T>, DecodeError> {
     for key in keys {
-        match child(value, &key) {
+        match child(value, key) {
             Some(found) => value = found,
             None => return Ok(None),
         }

@@ -141,10 +141,22 @@ const CHECKS: &[Check] = &[
         manifests::complete,
     ),
     (
+        "the table of protobuf fields is whole and of the version that it says",
+        wire_table,
+    ),
+    (
         "every promise has a test, every cited promise exists",
         promises::tested,
     ),
 ];
+
+fn wire_table(tree: &Tree) -> Vec<Problem> {
+    let go_mod = std::fs::read_to_string(tree.workspace.root.join("e2e/wire-schema/go.mod"));
+    crate::wire_table::problems(&tree.workspace.root, &go_mod.unwrap_or_default())
+        .into_iter()
+        .map(|(place, text)| Problem::new(place, text))
+        .collect()
+}
 
 /// Runs every check and prints what they found; an error if that is anything.
 pub(crate) fn run(arguments: &[String]) -> anyhow::Result<()> {

@@ -1,6 +1,7 @@
 //! From bytes to objects: what a type must offer, and the decoders of lists, watches and single answers.
 
 mod accept;
+mod dropped;
 mod format;
 mod from_wire;
 mod json_object;
@@ -21,6 +22,7 @@ pub use options::{DecodeOptions, KnownFn};
 pub use single::decode_object;
 pub use watch::WatchDecoder;
 
+pub(crate) use dropped::{Fate, Within, keys_of};
 pub(crate) use json_object::write_member;
 pub(crate) use list::WrittenListMeta;
 pub(crate) use object::{Context, Types};

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use informer_store::{Known, ObjectKey};
 use serde::de::DeserializeOwned;
 
+use super::dropped::Keys;
 use super::format::WireFormat;
 use super::from_wire::FromWire;
 use super::json_object;
@@ -75,15 +76,44 @@ impl Context {
         outline: &Outline<'_>,
         types: Types<'_>,
     ) -> Result<K, DecodeError> {
-        let object = K::from_wire(WireObject {
-            outline,
-            context: self,
-            types,
-        });
+        let object = match self.options.dropped.keys() {
+            None => self.object(outline, types),
+            Some(keys) => self.read_pruned(outline, types, &keys),
+        };
         if self.scratch.capacity() > KEEP {
             self.scratch = Vec::new();
         }
         object
+    }
+
+    fn object<K: FromWire>(
+        &mut self,
+        outline: &Outline<'_>,
+        types: Types<'_>,
+    ) -> Result<K, DecodeError> {
+        K::from_wire(WireObject {
+            outline,
+            context: self,
+            types,
+        })
+    }
+
+    /// Decodes one object without what is to be dropped.
+    fn read_pruned<K: FromWire>(
+        &mut self,
+        outline: &Outline<'_>,
+        types: Types<'_>,
+        keys: &Keys,
+    ) -> Result<K, DecodeError> {
+        let object = WireObject {
+            outline,
+            context: self,
+            types,
+        };
+        let message = { object }.types().message;
+        let mut bytes = Vec::new();
+        let pruned = outline.pruned(WHAT, message, keys, &mut bytes)?;
+        self.object(&pruned, types)
     }
 }
 
@@ -203,7 +233,9 @@ impl WireObject<'_> {
 
     /// The object's type, shared with the objects before it.
     pub(crate) fn types(&mut self) -> Arc<TypeMeta> {
-        let resource = self.context.options.resource.as_ref();
+        let format = self.outline.format();
+        let Context { options, types, .. } = &mut *self.context;
+        let resource = options.resource.as_ref();
         let api_version = self.outline.api_version().or(self.types.api_version);
         let version = match api_version {
             Some(_) => None,
@@ -212,24 +244,25 @@ impl WireObject<'_> {
         let api_version = api_version.or(version.as_deref()).unwrap_or_default();
         let kind = self.outline.kind().or(self.types.kind);
         let kind = kind.or_else(|| Some(&*resource?.kind)).unwrap_or_default();
-        let format = self.outline.format();
-        self.context.types.get(api_version, kind, format)
+        types.get(api_version, kind, format)
     }
 
     /// The type that was asked for, else the object's, unless that is a form that hides its type.
     pub(crate) fn requested_types(&mut self) -> Arc<TypeMeta> {
         // Metadata keeps no bytes, so that their format does not matter.
         let format = WireFormat::Json;
-        if let Some(resource) = &self.context.options.resource {
-            return self
-                .context
-                .types
-                .get(&resource.api_version(), &resource.kind, format);
+        let Context { options, types, .. } = &mut *self.context;
+        if let Some(resource) = &options.resource {
+            return types.get(&resource.api_version(), &resource.kind, format);
         }
-        let types = self.types();
-        match &*types.kind {
-            "PartialObjectMetadata" => self.context.types.get("", "", format),
-            kind => self.context.types.get(&types.api_version, kind, format),
+        let api_version = self.outline.api_version().or(self.types.api_version);
+        match self.outline.kind().or(self.types.kind) {
+            Some("PartialObjectMetadata") => types.get("", "", format),
+            kind => types.get(
+                api_version.unwrap_or_default(),
+                kind.unwrap_or_default(),
+                format,
+            ),
         }
     }
 

@@ -2,6 +2,7 @@
 
 use informer_store::{Known, ObjectKey};
 
+use super::dropped::{Dropped, keys_of};
 use crate::intern::Interner;
 use crate::limits::Limits;
 use crate::resource::Resource;
@@ -31,6 +32,7 @@ pub struct DecodeOptions {
     pub resource: Option<Resource>,
     /// Where objects find the texts that they share. Clones of these options share it.
     pub interner: Interner,
+    pub(crate) dropped: Dropped,
 }
 
 impl DecodeOptions {
@@ -38,6 +40,37 @@ impl DecodeOptions {
     #[must_use]
     pub const fn keep_managed_fields(mut self, keep: bool) -> Self {
         self.keep_managed_fields = keep;
+        self
+    }
+
+    /// Drops the field at this path (a JSON pointer, as `/status/conditions`) from every object, before anything is
+    /// built of it: also from what [`Compact`](crate::Compact) keeps. `*` stands for every key of a map and every
+    /// element of a list. Call it again for another path.
+    ///
+    /// What tells objects apart is never dropped: `apiVersion`, `kind`, and of the metadata name, namespace, UID and
+    /// resource version.
+    ///
+    /// ```
+    /// use informer_wire::{DecodeOptions, Dynamic, WireFormat, decode_object};
+    ///
+    /// let options = DecodeOptions::default().drop_path("/spec/containers/*/env");
+    /// let json = br#"{"metadata":{"name":"a"},"spec":{"containers":[{"name":"c","env":[{"name":"A"}]}]}}"#;
+    /// let pod: Dynamic = decode_object(WireFormat::Json, json, &options)?;
+    /// assert_eq!(pod.raw(), br#"{"spec":{"containers":[{"name":"c"}]}}"#);
+    /// # Ok::<(), informer_wire::DecodeError>(())
+    /// ```
+    #[must_use]
+    pub fn drop_path(mut self, path: &str) -> Self {
+        self.dropped.add(&keys_of(path));
+        self
+    }
+
+    /// Drops the annotation of this key from every object, as the long
+    /// `kubectl.kubernetes.io/last-applied-configuration`.
+    #[must_use]
+    pub fn drop_annotation(mut self, key: impl Into<String>) -> Self {
+        self.dropped
+            .add(&["metadata".to_owned(), "annotations".to_owned(), key.into()]);
         self
     }
 

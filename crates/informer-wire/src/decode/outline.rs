@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use informer_store::{Known, ObjectKey, ResourceVersion};
 
+use super::dropped::Keys;
 use super::format::WireFormat;
 use crate::error::DecodeError;
 use crate::protobuf::{Envelope, Message};
@@ -67,6 +68,38 @@ impl<'a> Outline<'a> {
             api_version,
             kind,
         })
+    }
+
+    /// The outline of the object without what is to be dropped, whose bytes are written to `out`.
+    pub(super) fn pruned<'b>(
+        &'b self,
+        what: &'static str,
+        message: Option<Message>,
+        keys: &Keys,
+        out: &'b mut Vec<u8>,
+    ) -> Result<Outline<'b>, DecodeError> {
+        match self {
+            Self::Json(outline) => {
+                json::prune(outline.text, keys.within(), out).map_err(|json::Syntax { at }| {
+                    DecodeError::malformed(what, format!("no valid JSON at byte {at}"))
+                })?;
+                Outline::json(what, out)
+            }
+            Self::Protobuf {
+                outline,
+                api_version,
+                kind,
+            } => {
+                // Of a kind that the table does not have, the metadata is known all the same.
+                let metadata = || Message::of_kind("meta.k8s.io/v1", "PartialObjectMetadata");
+                let Some(message) = message.or_else(metadata) else {
+                    return Outline::typed(what, outline.bytes(), api_version, kind);
+                };
+                protobuf::prune(message, outline.bytes(), keys.within(), out)
+                    .map_err(|fault| DecodeError::malformed(what, fault.to_string()))?;
+                Outline::typed(what, out, api_version, kind)
+            }
+        }
     }
 
     pub(crate) const fn format(&self) -> WireFormat {

@@ -9,6 +9,7 @@ mod frame;
 mod list;
 mod locate;
 mod outline;
+mod prune;
 mod scan;
 
 pub use frame::{FrameSplitter, StreamEnd};
@@ -18,3 +19,4 @@ pub(crate) use cursor::{Cursor, Syntax, text_of};
 pub(crate) use list::{ItemText, written_status};
 pub(crate) use locate::describe;
 pub(crate) use outline::Outline;
+pub(crate) use prune::prune;

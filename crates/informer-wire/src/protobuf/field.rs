@@ -18,19 +18,18 @@ const WHAT: &str = "field";
 pub(crate) fn field<T: DeserializeOwned>(
     message: Option<Message>,
     bytes: &[u8],
-    keys: impl Iterator<Item = String>,
+    keys: &[String],
 ) -> Result<Option<T>, DecodeError> {
     let Some(message) = message else {
         return Err(DecodeError::malformed(WHAT, Fault::UnknownKind.to_string()));
     };
-    let keys: Vec<String> = keys.collect();
     let failed = |fault: Fault| {
         DecodeError::malformed(WHAT, format!("{fault}, at or in /{}", keys.join("/")))
     };
-    match read(message, bytes, &keys) {
+    match read(message, bytes, keys) {
         Err(Fault::Disorder) => {
             let ordered = canonical(message, bytes, DEPTH).map_err(failed)?;
-            read(message, &ordered, &keys).map_err(failed)
+            read(message, &ordered, keys).map_err(failed)
         }
         value => value.map_err(failed),
     }

@@ -500,3 +500,77 @@ fn the_table_says_which_resources_have_protobuf() {
     let meta: ObjectMeta = serde_json::from_value(pod()["metadata"].clone()).unwrap();
     assert_eq!(&meta, from_protobuf::<Metadata>(&pod()).metadata());
 }
+
+// INV-WIRE-18
+#[test]
+fn chosen_paths_and_annotations_are_dropped_from_both_formats_alike() {
+    let mut pod: Value = decode_object(PROTOBUF, &enveloped(&pod()), &options()).unwrap();
+    let dropped = options()
+        .drop_annotation("note")
+        .drop_path("/metadata/finalizers")
+        .drop_path("/metadata/name")
+        .drop_path("/spec/containers/*/resources")
+        .drop_path("/spec/containers/0/livenessProbe/httpGet/path")
+        .drop_path("/spec/volumes/0/emptyDir")
+        .drop_path("/spec/absent/x")
+        .drop_path("/status/startTime");
+    let read = |format, bytes: &[u8]| {
+        let value: Value = decode_object(format, bytes, &dropped).unwrap();
+        let compact: Dynamic = decode_object(format, bytes, &dropped).unwrap();
+        let meta: Metadata = decode_object(format, bytes, &dropped).unwrap();
+        let view: View<Value> = decode_object(format, bytes, &dropped).unwrap();
+        assert_eq!(compact.decode().unwrap(), value);
+        assert_eq!(view.metadata, *meta.metadata());
+        assert_eq!(meta.metadata().annotation("note"), None);
+        value
+    };
+    let protobuf = read(PROTOBUF, &enveloped(&pod));
+    assert_eq!(read(WireFormat::Json, pod.to_string().as_bytes()), protobuf);
+    let metadata = pod["metadata"].as_object_mut().unwrap();
+    metadata.remove("annotations");
+    metadata.remove("finalizers");
+    for container in pod["spec"]["containers"].as_array_mut().unwrap() {
+        container.as_object_mut().unwrap().remove("resources");
+    }
+    let get = &mut pod["spec"]["containers"][0]["livenessProbe"]["httpGet"];
+    get.as_object_mut().unwrap().remove("path");
+    pod["spec"]["volumes"][0]
+        .as_object_mut()
+        .unwrap()
+        .remove("emptyDir");
+    pod["status"].as_object_mut().unwrap().remove("startTime");
+    assert_eq!(protobuf, pod);
+}
+
+#[test]
+fn paths_lead_into_raw_json_and_maps() {
+    let revision = json!({"apiVersion": "apps/v1", "kind": "ControllerRevision", "metadata": {"name": "a"},
+        "data": {"spec": {"a": 1, "b": [1, {"c": 2, "d": 3}]}}, "revision": 1});
+    let dropped = options()
+        .drop_path("/data/spec/a")
+        .drop_path("/data/spec/b/*/c");
+    let read: Value = decode_object(PROTOBUF, &enveloped(&revision), &dropped).unwrap();
+    assert_eq!(read["data"], json!({"spec": {"b": [1, {"d": 3}]}}));
+    let claim = json!({"apiVersion": "resource.k8s.io/v1", "kind": "ResourceSlice", "metadata": {"name": "a"},
+        "spec": {"driver": "d", "pool": {"name": "p", "generation": 1, "resourceSliceCount": 1},
+            "devices": [{"name": "x", "capacity": {"mem": {"value": "1Gi"}, "cpu": {"value": "2"}}}]}});
+    let dropped = options().drop_path("/spec/devices/*/capacity/mem");
+    let read: Value = decode_object(PROTOBUF, &enveloped(&claim), &dropped).unwrap();
+    assert_eq!(
+        read["spec"]["devices"][0]["capacity"],
+        json!({"cpu": {"value": "2"}})
+    );
+    // Of a kind that the table does not have, the metadata.
+    let metadata = [
+        0x0a, 1, b'a', 0x62, 8, 0x0a, 4, b'n', b'o', b't', b'e', 0x12, 0,
+    ];
+    let mut message = Vec::new();
+    protobuf::write_bytes(1, &metadata, &mut message);
+    let widget = protobuf::envelope("demo.example/v1", "Widget", &message);
+    let read: Metadata =
+        decode_object(PROTOBUF, &widget, &options().drop_annotation("note")).unwrap();
+    assert_eq!(
+        (read.metadata().name(), read.metadata().annotations().len()),
+        ("a", 0)
+    );
+}
