@@ -20,6 +20,7 @@ pub(crate) struct Settings {
     pub(crate) watch_buffer: usize,
     pub(crate) slow_watch_grace: Duration,
     pub(crate) token: Option<String>,
+    pub(crate) protobuf: bool,
 }
 
 impl fmt::Debug for Settings {
@@ -28,6 +29,7 @@ impl fmt::Debug for Settings {
             .field("bookmark_period", &self.bookmark_period)
             .field("watch_buffer", &self.watch_buffer)
             .field("slow_watch_grace", &self.slow_watch_grace)
+            .field("protobuf", &self.protobuf)
             .field("token", &self.token.as_ref().map(|_| "…"))
             .finish()
     }
@@ -71,6 +73,7 @@ impl Default for ApiServerBuilder {
                 watch_buffer: 1000,
                 slow_watch_grace: Duration::from_secs(2),
                 token: None,
+                protobuf: true,
             },
             // UIDs differ between servers unless a seed says otherwise, as in real clusters.
             options: ClusterOptions {
@@ -134,6 +137,13 @@ impl ApiServerBuilder {
     /// Sets whether a write into a missing namespace is refused. By default the namespace is made.
     pub fn strict_namespaces(mut self, strict: bool) -> Self {
         self.options.strict_namespaces = strict;
+        self
+    }
+
+    /// Sets whether the server speaks protobuf, for the kinds of Kubernetes itself and for metadata;
+    /// it does by default. Without it, it is as a foreign server: JSON is all that there is.
+    pub fn protobuf(mut self, spoken: bool) -> Self {
+        self.settings.protobuf = spoken;
         self
     }
 

@@ -453,7 +453,7 @@ fn make_recorded_changes(server: &ApiServer) {
 
 #[tokio::test]
 async fn an_unknown_media_type_is_refused_indented_as_a_real_server_does() {
-    let server = ApiServer::start().await.unwrap();
+    let server = ApiServer::builder().protobuf(false).start().await.unwrap();
     for accept in [
         "application/x-unknown",
         "application/vnd.kubernetes.protobuf",

@@ -17,6 +17,8 @@ use hyper::body::Incoming;
 
 pub(crate) use self::body::Body;
 use self::body::Ending;
+use self::negotiate::{Protobuf, Shape, negotiate};
+use crate::encode::{self, Encoding, Format};
 use crate::fault::Fault;
 use crate::request::{RequestRecord, Verb};
 use crate::resource::ResourceType;
@@ -69,7 +71,10 @@ pub(crate) async fn exchange(
     let plain = Tweak::None;
     match fault {
         Fault::Answer(answer) => Ok(respond::scripted(&answer)),
-        Fault::ErrorEvent(status) => Ok(respond::error_event(&status)),
+        Fault::ErrorEvent(status) => Ok(respond::error_event(
+            &status,
+            error_format(&shared, &record),
+        )),
         Fault::Disconnect => Err(Disconnect { refused: false }),
         Fault::Refuse => Err(Disconnect { refused: true }),
         Fault::HoldOpen => {
@@ -144,7 +149,7 @@ async fn answer(
     if let Some(request) = &request {
         let authorization = header_text(request.headers(), header::AUTHORIZATION);
         if !shared.authorizes(&authorization) {
-            return respond::status(Status::unauthorized());
+            return respond::status(Status::unauthorized(), error_format(shared, record));
         }
     }
     let answer = if record.resource.is_empty() {
@@ -152,13 +157,38 @@ async fn answer(
     } else {
         resource(shared, record, request, tweak).await
     };
-    answer.unwrap_or_else(respond::status)
+    answer.unwrap_or_else(|status| respond::status(status, error_format(shared, record)))
+}
+
+/// In which format the client wants to hear of errors.
+fn error_format(shared: &Shared, record: &RequestRecord) -> Format {
+    let protobuf = Protobuf {
+        spoken: shared.settings.protobuf,
+        whole: true,
+    };
+    negotiate::error_format(&record.accept, protobuf)
 }
 
 /// What a path with a resource in it means.
 struct Target {
     resource: Arc<ResourceType>,
     on_status: bool,
+}
+
+impl Target {
+    /// How to encode the answer.
+    fn negotiate(
+        &self,
+        shared: &Shared,
+        record: &RequestRecord,
+        shape: Shape,
+    ) -> Result<Encoding, Status> {
+        let protobuf = Protobuf {
+            spoken: shared.settings.protobuf,
+            whole: encode::has_table(&self.resource),
+        };
+        negotiate(&record.accept, shape, protobuf)
+    }
 }
 
 async fn resource(

@@ -1,6 +1,6 @@
 //! Which form of the answer an `Accept` header asks for.
 
-use crate::encode::Form;
+use crate::encode::{Encoding, Form, Format};
 use crate::status::Status;
 
 /// What kind of answer is to be given.
@@ -29,21 +29,63 @@ impl Clause<'_> {
     }
 }
 
-/// The form of the first clause, by quality, that this server can satisfy.
-pub(crate) fn negotiate(accept: &str, shape: Shape) -> Result<Form, Status> {
+/// What there is in protobuf.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Protobuf {
+    /// Whether the server speaks it at all.
+    pub(crate) spoken: bool,
+    /// Whether it has a message for whole objects of the resource.
+    pub(crate) whole: bool,
+}
+
+impl Protobuf {
+    const fn has(self, form: Form) -> bool {
+        match form {
+            Form::Full => self.spoken && self.whole,
+            Form::Metadata => self.spoken,
+            Form::Table => false,
+        }
+    }
+}
+
+/// How to encode for the first clause, by quality, that this server can satisfy.
+pub(crate) fn negotiate(
+    accept: &str,
+    shape: Shape,
+    protobuf: Protobuf,
+) -> Result<Encoding, Status> {
     if accept.trim().is_empty() {
-        return Ok(Form::Full);
+        return Ok(Encoding {
+            form: Form::Full,
+            format: Format::Json,
+        });
     }
     clauses(accept)
         .iter()
-        .filter(|clause| {
-            matches!(
-                clause.media_type,
-                "application/json" | "application/*" | "*/*"
-            )
+        .find_map(|clause| {
+            let form = form(clause, shape)?;
+            let format = format(clause)?;
+            let can = format == Format::Json || protobuf.has(form);
+            can.then_some(Encoding { form, format })
         })
-        .find_map(|clause| form(clause, shape))
         .ok_or_else(Status::not_acceptable)
+}
+
+/// In which format an error is told: the first that is asked for, whatever the resource has.
+pub(crate) fn error_format(accept: &str, protobuf: Protobuf) -> Format {
+    let known = clauses(accept).iter().find_map(format);
+    match known {
+        Some(Format::Protobuf) if protobuf.spoken => Format::Protobuf,
+        _ => Format::Json,
+    }
+}
+
+fn format(clause: &Clause<'_>) -> Option<Format> {
+    match clause.media_type {
+        "application/json" | "application/*" | "*/*" => Some(Format::Json),
+        "application/vnd.kubernetes.protobuf" => Some(Format::Protobuf),
+        _ => None,
+    }
 }
 
 /// Sorted by quality; equal ones keep their order.
@@ -135,11 +177,47 @@ mod tests {
                 None,
             ),
         ] {
+            let negotiated = negotiate(accept, shape, Protobuf::default()).ok();
             assert_eq!(
-                negotiate(accept, shape).ok(),
+                negotiated.map(|encoding| encoding.form),
                 expected,
                 "{accept} {shape:?}"
             );
         }
+    }
+
+    #[test]
+    fn protobuf_comes_where_there_is_a_message_for_it() {
+        let both = "application/vnd.kubernetes.protobuf,application/json";
+        let only = "application/vnd.kubernetes.protobuf;stream=watch";
+        let metadata = "application/vnd.kubernetes.protobuf;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json";
+        let table = "application/vnd.kubernetes.protobuf;as=Table;g=meta.k8s.io;v=v1";
+        let spoken = |whole| Protobuf {
+            spoken: true,
+            whole,
+        };
+        let (json, protobuf) = (Some(Format::Json), Some(Format::Protobuf));
+        for (accept, has, expected) in [
+            (both, spoken(true), protobuf),
+            (both, spoken(false), json),
+            (both, Protobuf::default(), json),
+            (only, spoken(true), protobuf),
+            (only, spoken(false), None),
+            (only, Protobuf::default(), None),
+            (metadata, spoken(false), protobuf),
+            (metadata, Protobuf::default(), json),
+            (table, spoken(true), None),
+            ("application/*", spoken(true), json),
+        ] {
+            let negotiated = negotiate(accept, Shape::Watch, has).ok();
+            assert_eq!(
+                negotiated.map(|found| found.format),
+                expected,
+                "{accept} {has:?}"
+            );
+        }
+        assert_eq!(error_format(both, spoken(false)), Format::Protobuf);
+        assert_eq!(error_format(both, Protobuf::default()), Format::Json);
+        assert_eq!(error_format("", spoken(true)), Format::Json);
     }
 }

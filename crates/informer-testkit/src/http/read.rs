@@ -6,7 +6,7 @@ use std::time::Duration;
 use http::{Response, StatusCode};
 
 use super::body::Body;
-use super::negotiate::{Shape, negotiate};
+use super::negotiate::Shape;
 use super::stream;
 use super::{Target, Tweak, respond};
 use crate::encode;
@@ -20,13 +20,13 @@ pub(super) fn get(
     record: &RequestRecord,
     target: &Target,
 ) -> Result<Response<Body>, Status> {
-    let form = negotiate(&record.accept, Shape::One)?;
+    let encoding = target.negotiate(shared, record, Shape::One)?;
     let resource = &target.resource;
     let object = shared
         .cluster
         .lock()
         .get(resource, &record.namespace, &record.name)?;
-    Ok(respond::object(StatusCode::OK, resource, &object, form))
+    Ok(respond::object(StatusCode::OK, resource, &object, encoding))
 }
 
 pub(super) fn list(
@@ -34,14 +34,14 @@ pub(super) fn list(
     record: &RequestRecord,
     target: &Target,
 ) -> Result<Response<Body>, Status> {
-    let form = negotiate(&record.accept, Shape::List)?;
+    let encoding = target.negotiate(shared, record, Shape::List)?;
     let options = list_options(record)?;
     let resource = target.resource.clone();
     let view = shared.replica().1;
     let cluster = shared.cluster.lock();
     let page = cluster.list_seen(view, &resource, &record.namespace, &options)?;
     drop(cluster);
-    Ok(respond::list(encode::list(resource, page, form)))
+    Ok(respond::list(encode::list(resource, page, encoding)))
 }
 
 pub(super) fn watch(
@@ -50,7 +50,7 @@ pub(super) fn watch(
     target: &Target,
     tweak: Tweak,
 ) -> Result<Response<Body>, Status> {
-    let form = negotiate(&record.accept, Shape::Watch)?;
+    let encoding = target.negotiate(shared, record, Shape::Watch)?;
     let options = list_options(record)?;
     let timeout = match number(record, "timeoutSeconds")? {
         0 => shared.default_watch_timeout(),
@@ -62,18 +62,12 @@ pub(super) fn watch(
     drop(cluster);
     match start {
         Err(WatchRefusal::Answer(status)) => Err(status),
-        Err(WatchRefusal::ErrorEvent(status)) => Ok(respond::error_event(&status)),
+        Err(WatchRefusal::ErrorEvent(status)) => Ok(respond::error_event(&status, encoding.format)),
         Ok(mut start) => {
             tweak_start(&mut start, tweak);
             let bookmarks = options.allow_watch_bookmarks;
-            Ok(respond::watch(stream::open(
-                shared.clone(),
-                replica,
-                start,
-                form,
-                bookmarks,
-                timeout,
-            )))
+            let body = stream::open(shared.clone(), replica, start, encoding, bookmarks, timeout);
+            Ok(respond::watch(body, encoding.format))
         }
     }
 }

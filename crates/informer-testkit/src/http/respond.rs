@@ -3,13 +3,23 @@
 use http::{HeaderName, HeaderValue, Response, StatusCode, header};
 
 use super::body::Body;
-use crate::encode::{self, Form, ListChunks};
+use crate::encode::{self, Encoding, Format, ListChunks};
 use crate::fault::Answer;
 use crate::model::StoredObject;
 use crate::resource::ResourceType;
 use crate::status::Status;
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
+const PROTOBUF: HeaderValue = HeaderValue::from_static("application/vnd.kubernetes.protobuf");
+const PROTOBUF_WATCH: HeaderValue =
+    HeaderValue::from_static("application/vnd.kubernetes.protobuf;stream=watch");
+
+const fn content_type(format: Format) -> HeaderValue {
+    match format {
+        Format::Json => JSON,
+        Format::Protobuf => PROTOBUF,
+    }
+}
 
 /// Shorter bodies go with a `Content-Length`, longer ones in chunks, as in Go's server.
 const CHUNKED_FROM: usize = 2048;
@@ -41,8 +51,15 @@ pub(crate) fn typed(content_type: &'static str, body: impl Into<bytes::Bytes>) -
 }
 
 /// A failure, or the success of a delete.
-pub(crate) fn status(status: Status) -> Response<Body> {
+pub(crate) fn status(status: Status, format: Format) -> Response<Body> {
+    let encoded = (format == Format::Protobuf).then(|| encode::status(&status));
     let mut response = scripted(&Answer::from(status));
+    if let Some(encoded) = encoded {
+        *response.body_mut() = Body::whole(encoded);
+        response
+            .headers_mut()
+            .insert(header::CONTENT_TYPE, PROTOBUF);
+    }
     let cache = HeaderValue::from_static("no-cache, private");
     response.headers_mut().insert(header::CACHE_CONTROL, cache);
     response
@@ -67,31 +84,37 @@ pub(crate) fn object(
     code: StatusCode,
     resource: &ResourceType,
     object: &StoredObject,
-    form: Form,
+    encoding: Encoding,
 ) -> Response<Body> {
     let mut body = Vec::with_capacity(object.body().len() + 64);
-    encode::object(resource, object, object.revision(), form, &mut body);
-    json(code, body)
+    encode::object(resource, object, object.revision(), encoding, &mut body);
+    response(code, content_type(encoding.format), Body::whole(body))
 }
 
 /// A list, which goes out as it is encoded.
 pub(crate) fn list(mut chunks: ListChunks) -> Response<Body> {
+    let content_type = content_type(chunks.format());
     let first = chunks.next().unwrap_or_default();
     if first.len() <= CHUNKED_FROM {
-        return json(StatusCode::OK, first);
+        return response(StatusCode::OK, content_type, Body::whole(first));
     }
-    response(StatusCode::OK, JSON, Body::list(chunks.put_back(first)))
+    let body = Body::list(chunks.put_back(first));
+    response(StatusCode::OK, content_type, body)
 }
 
 /// A watch stream.
-pub(crate) fn watch(body: Body) -> Response<Body> {
-    response(StatusCode::OK, JSON, body)
+pub(crate) fn watch(body: Body, format: Format) -> Response<Body> {
+    let content_type = match format {
+        Format::Json => JSON,
+        Format::Protobuf => PROTOBUF_WATCH,
+    };
+    response(StatusCode::OK, content_type, body)
 }
 
 /// A watch stream that holds one error and ends.
-pub(crate) fn error_event(status: &Status) -> Response<Body> {
+pub(crate) fn error_event(status: &Status, format: Format) -> Response<Body> {
     let (events, body) = tokio::sync::mpsc::channel(1);
     // The channel has room for one.
-    let _ = events.try_send(Ok(encode::error_event(status)));
-    watch(Body::watch(body))
+    let _ = events.try_send(Ok(encode::error_event(status, format)));
+    watch(Body::watch(body), format)
 }

@@ -12,7 +12,7 @@ use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep_until};
 
 use super::body::{Body, Broken};
-use crate::encode::{self, CHUNK, Form};
+use crate::encode::{self, CHUNK, Encoding};
 use crate::model::{Pull, StoredObject, WatchCursor, WatchEvent, WatchEventType, WatchStart};
 use crate::server::StreamEnd;
 use crate::shared::{Shared, WatchesEnd};
@@ -31,7 +31,7 @@ pub(super) fn open(
     shared: Arc<Shared>,
     replica: usize,
     start: WatchStart,
-    form: Form,
+    encoding: Encoding,
     bookmarks: bool,
     timeout: Duration,
 ) -> Body {
@@ -40,7 +40,7 @@ pub(super) fn open(
     let wants_bookmarks = bookmarks && start.cursor.resource().has_watch_cache();
     let mut feed = Feed {
         chunks,
-        form,
+        encoding,
         cursor: start.cursor,
         last_bookmark: deadline - LAST_BOOKMARK.min(timeout / 2),
         next_bookmark: None,
@@ -74,6 +74,7 @@ async fn run(
 ) {
     let shared = feed.shared.clone();
     let (chunks, replica) = (feed.chunks.clone(), feed.replica);
+    let format = feed.encoding.format;
     let end = tokio::select! {
         // A stream that was told to end brings nothing that came after, however late this task runs.
         biased;
@@ -85,7 +86,7 @@ async fn run(
     };
     let last = match end {
         StreamEnd::Clean => return,
-        StreamEnd::Error(status) => Ok(encode::error_event(&status)),
+        StreamEnd::Error(status) => Ok(encode::error_event(&status, format)),
         StreamEnd::Cut => Err(Broken),
     };
     // Whoever does not read does not get it, and the time for waiting is limited.
@@ -115,7 +116,7 @@ struct Feed {
     shared: Arc<Shared>,
     replica: usize,
     chunks: mpsc::Sender<Result<Bytes, Broken>>,
-    form: Form,
+    encoding: Encoding,
     cursor: WatchCursor,
     next_bookmark: Option<Instant>,
     last_bookmark: Instant,
@@ -175,7 +176,7 @@ impl Feed {
     async fn send_events(&self, events: impl Iterator<Item = WatchEvent>) -> Result<(), Stop> {
         let mut chunk = Vec::new();
         for event in events {
-            encode::event(self.cursor.resource(), &event, self.form, &mut chunk);
+            encode::event(self.cursor.resource(), &event, self.encoding, &mut chunk);
             if chunk.len() >= CHUNK {
                 self.send(std::mem::take(&mut chunk).into()).await?;
             }
@@ -210,7 +211,7 @@ impl Feed {
             resource,
             revision,
             ends_initial,
-            self.form,
+            self.encoding,
         ))
         .await
     }

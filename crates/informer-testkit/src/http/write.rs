@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use super::body::Body;
-use super::negotiate::{Shape, negotiate};
+use super::negotiate::Shape;
 use super::read::list_options;
 use super::{Target, header_text, respond};
 use crate::encode;
@@ -29,7 +29,7 @@ pub(super) async fn create(
     target: &Target,
     request: Request<Incoming>,
 ) -> Result<Response<Body>, Status> {
-    let form = negotiate(&record.accept, Shape::One)?;
+    let encoding = target.negotiate(shared, record, Shape::One)?;
     let options = write_options(record, target);
     let object = json_body(request).await?;
     let resource = &target.resource;
@@ -39,7 +39,7 @@ pub(super) async fn create(
         StatusCode::CREATED,
         resource,
         &object,
-        form,
+        encoding,
     ))
 }
 
@@ -49,13 +49,13 @@ pub(super) async fn replace(
     target: &Target,
     request: Request<Incoming>,
 ) -> Result<Response<Body>, Status> {
-    let form = negotiate(&record.accept, Shape::One)?;
+    let encoding = target.negotiate(shared, record, Shape::One)?;
     let options = write_options(record, target);
     let object = json_body(request).await?;
     let (resource, namespace, name) = (&target.resource, &record.namespace, &record.name);
     let object =
         shared.write(|cluster| cluster.replace(resource, namespace, name, object, &options))?;
-    Ok(respond::object(StatusCode::OK, resource, &object, form))
+    Ok(respond::object(StatusCode::OK, resource, &object, encoding))
 }
 
 pub(super) async fn patch(
@@ -64,7 +64,7 @@ pub(super) async fn patch(
     target: &Target,
     request: Request<Incoming>,
 ) -> Result<Response<Body>, Status> {
-    let form = negotiate(&record.accept, Shape::One)?;
+    let encoding = target.negotiate(shared, record, Shape::One)?;
     let options = write_options(record, target);
     let media_type = header_text(request.headers(), header::CONTENT_TYPE);
     let patch = Patch::parse(&media_type, &body(request).await?)?;
@@ -82,7 +82,7 @@ pub(super) async fn patch(
         StatusCode::CREATED
     };
     let object = object?;
-    Ok(respond::object(code, resource, &object, form))
+    Ok(respond::object(code, resource, &object, encoding))
 }
 
 pub(super) async fn delete(
@@ -91,7 +91,7 @@ pub(super) async fn delete(
     target: &Target,
     request: Request<Incoming>,
 ) -> Result<Response<Body>, Status> {
-    let form = negotiate(&record.accept, Shape::One)?;
+    let encoding = target.negotiate(shared, record, Shape::One)?;
     let asked = delete_body(request).await?;
     let preconditions = preconditions(&asked);
     let options = delete_write_options(record, target, &asked);
@@ -99,17 +99,14 @@ pub(super) async fn delete(
     let deleted = shared
         .write(|cluster| cluster.delete(resource, namespace, name, &preconditions, &options))?;
     if deleted.gone {
-        return Ok(respond::status(Status::deleted(
-            resource,
-            name,
-            deleted.object.uid(),
-        )));
+        let status = Status::deleted(resource, name, deleted.object.uid());
+        return Ok(respond::status(status, encoding.format));
     }
     Ok(respond::object(
         StatusCode::OK,
         resource,
         &deleted.object,
-        form,
+        encoding,
     ))
 }
 
@@ -119,14 +116,14 @@ pub(super) async fn delete_collection(
     target: &Target,
     request: Request<Incoming>,
 ) -> Result<Response<Body>, Status> {
-    let form = negotiate(&record.accept, Shape::List)?;
+    let encoding = target.negotiate(shared, record, Shape::List)?;
     let selection = list_options(record)?;
     let asked = delete_body(request).await?;
     let options = delete_write_options(record, target, &asked);
     let (resource, namespace) = (target.resource.clone(), &record.namespace);
     let page = shared
         .write(|cluster| cluster.delete_collection(&resource, namespace, &selection, &options))?;
-    Ok(respond::list(encode::list(resource, page, form)))
+    Ok(respond::list(encode::list(resource, page, encoding)))
 }
 
 fn write_options(record: &RequestRecord, target: &Target) -> WriteOptions {

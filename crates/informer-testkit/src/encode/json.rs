@@ -4,27 +4,16 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
+use super::{CHUNK, Form};
 use crate::model::{Page, StoredObject, WatchEvent};
 use crate::resource::ResourceType;
 use crate::status::Status;
 use crate::table;
 
-/// What form of an object a client asked for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Form {
-    Full,
-    /// `PartialObjectMetadata`.
-    Metadata,
-    Table,
-}
-
-/// Bytes gathered before they are handed on.
-pub(crate) const CHUNK: usize = 64 * 1024;
-
 const METADATA_TYPE: &str = r#"{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1""#;
 
 /// One object as the answer to a get or a write, and inside a watch event.
-pub(crate) fn object(
+pub(super) fn object(
     resource: &ResourceType,
     object: &StoredObject,
     revision: u64,
@@ -58,24 +47,33 @@ fn opening(resource: &ResourceType) -> String {
 }
 
 /// One line of a watch stream.
-pub(crate) fn event(resource: &ResourceType, event: &WatchEvent, form: Form, out: &mut Vec<u8>) {
+pub(super) fn event(resource: &ResourceType, event: &WatchEvent, form: Form, out: &mut Vec<u8>) {
     out.extend_from_slice(format!(r#"{{"type":"{}","object":"#, event.kind.as_str()).as_bytes());
     object(resource, &event.object, event.revision, form, out);
     out.extend_from_slice(b"}\n");
 }
 
-/// The line of a watch stream that says what went wrong.
-pub(crate) fn error_event(status: &Status) -> Bytes {
-    format!("{{\"type\":\"ERROR\",\"object\":{}}}\n", status.to_json()).into()
+/// One line of a watch stream, of an object that is text already.
+pub(super) fn write_event(kind: &str, object: &[u8], out: &mut Vec<u8>) {
+    out.extend_from_slice(format!(r#"{{"type":"{kind}","object":"#).as_bytes());
+    out.extend_from_slice(object);
+    out.extend_from_slice(b"}\n");
 }
 
-/// The line of a watch stream that says up to which revision everything was sent.
-pub(crate) fn bookmark(
+/// The line of a watch stream that says what went wrong.
+pub(super) fn error_event(status: &Status) -> Bytes {
+    let mut out = Vec::new();
+    write_event("ERROR", status.to_json().as_bytes(), &mut out);
+    out.into()
+}
+
+/// The object of a bookmark.
+pub(super) fn bookmark_object(
     resource: &ResourceType,
     revision: u64,
     ends_initial_events: bool,
     form: Form,
-) -> Bytes {
+) -> String {
     let mark = r#""annotations":{"k8s.io/initial-events-end":"true"}"#;
     let alphabetical = form == Form::Full && resource.custom;
     let metadata = match (ends_initial_events, alphabetical) {
@@ -83,7 +81,7 @@ pub(crate) fn bookmark(
         (true, true) => format!(r#"{{{mark},"resourceVersion":"{revision}"}}"#),
         (true, false) => format!(r#"{{"resourceVersion":"{revision}",{mark}}}"#),
     };
-    let object = match form {
+    match form {
         Form::Full => format!(
             "{},\"metadata\":{metadata}{}}}",
             opening(resource),
@@ -95,8 +93,7 @@ pub(crate) fn bookmark(
             table::write(resource, &[], &revision.to_string(), "", None, &mut table);
             String::from_utf8_lossy(&table).into_owned()
         }
-    };
-    format!("{{\"type\":\"BOOKMARK\",\"object\":{object}}}\n").into()
+    }
 }
 
 /// The zero values of a Go type that a bookmark's empty object shows.
@@ -109,7 +106,7 @@ fn zero(resource: &ResourceType) -> &'static str {
 }
 
 /// A list, in chunks that are made as they are asked for.
-pub(crate) fn list(resource: Arc<ResourceType>, page: Page, form: Form) -> ListChunks {
+pub(super) fn list(resource: Arc<ResourceType>, page: Page, form: Form) -> Chunks {
     let (head, tail) = match form {
         Form::Metadata => (
             format!(
@@ -148,25 +145,23 @@ pub(crate) fn list(resource: Arc<ResourceType>, page: Page, form: Form) -> ListC
                 page.remaining,
                 &mut head,
             );
-            return ListChunks {
+            return Chunks {
                 resource,
                 form,
                 items: Vec::new().into_iter(),
                 first: true,
                 head: Some(head),
                 tail: None,
-                taken: None,
             };
         }
     };
-    ListChunks {
+    Chunks {
         resource,
         form,
         items: page.items.into_iter(),
         first: true,
         head: Some(head.into_bytes()),
         tail: Some(tail),
-        taken: None,
     }
 }
 
@@ -193,23 +188,16 @@ fn list_metadata(page: &Page, custom: bool) -> String {
 
 /// The chunks of a list.
 #[derive(Debug)]
-pub(crate) struct ListChunks {
+pub(super) struct Chunks {
     resource: Arc<ResourceType>,
     form: Form,
     items: std::vec::IntoIter<Arc<StoredObject>>,
     first: bool,
     head: Option<Vec<u8>>,
     tail: Option<String>,
-    taken: Option<Bytes>,
 }
 
-impl ListChunks {
-    /// Gives a chunk back that was taken; the next one is that one.
-    pub(crate) fn put_back(mut self, chunk: Bytes) -> Self {
-        self.taken = Some(chunk);
-        self
-    }
-
+impl Chunks {
     fn write_item(&self, item: &StoredObject, out: &mut Vec<u8>) {
         if self.form == Form::Full && !self.resource.custom {
             // Items of built-in kinds carry no type in a list.
@@ -221,13 +209,10 @@ impl ListChunks {
     }
 }
 
-impl Iterator for ListChunks {
+impl Iterator for Chunks {
     type Item = Bytes;
 
     fn next(&mut self) -> Option<Bytes> {
-        if self.taken.is_some() {
-            return self.taken.take();
-        }
         let mut chunk = self.head.take().unwrap_or_default();
         while chunk.len() < CHUNK {
             let Some(item) = self.items.next() else {
