@@ -97,7 +97,7 @@ async fn a_relist_that_is_answered_with_nonsense_deletes_nothing() {
 /// peers 24: no answer, and a body that stalls half way.
 #[tokio::test]
 async fn a_list_that_hangs_is_given_up() {
-    for fault in [Fault::HoldOpen, Fault::Stall { after: 500 }] {
+    for fault in [Fault::HoldOpen, Fault::Stall { after: 300 }] {
         let server = server().await;
         (0..9).for_each(|number| write(&server, number, "red"));
         server.fail_next(any_list(), fault);
