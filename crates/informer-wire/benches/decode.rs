@@ -46,8 +46,15 @@ struct Status {
     _host_ip: Option<String>,
 }
 
-/// A long list of the pods of a recorded one, and how many.
-fn list() -> (Vec<u8>, usize) {
+/// A long list in one format.
+struct List {
+    format: WireFormat,
+    body: Vec<u8>,
+    count: usize,
+}
+
+/// A long JSON list of the pods of a recorded one.
+fn json() -> List {
     let recorded = include_str!("../tests/recordings/list-page3.response");
     let (_, body) = recorded.split_once("\r\n\r\n").expect("a head and a body");
     let mut splitter = ListSplitter::new(Limits::default());
@@ -57,22 +64,55 @@ fn list() -> (Vec<u8>, usize) {
         .and_then(Result::ok)
         .expect("a pod")
         .to_vec();
-    let mut list = br#"{"kind":"PodList","apiVersion":"v1","metadata":{},"items":["#.to_vec();
+    let mut body = br#"{"kind":"PodList","apiVersion":"v1","metadata":{},"items":["#.to_vec();
     let count = LIST_BYTES / pod.len();
     for n in 0..count {
         if n > 0 {
-            list.push(b',');
+            body.push(b',');
         }
-        list.extend_from_slice(&pod);
+        body.extend_from_slice(&pod);
     }
-    list.extend_from_slice(b"]}");
-    (list, count)
+    body.extend_from_slice(b"]}");
+    List {
+        format: WireFormat::Json,
+        body,
+        count,
+    }
 }
 
-fn decode<K: FromWire>(list: &[u8]) -> usize {
-    let mut decoder = ListDecoder::<K>::new(WireFormat::Json, DecodeOptions::default());
+/// A long list in protobuf of a recorded pod.
+fn protobuf() -> List {
+    let recorded = include_bytes!("../tests/recordings/list-protobuf.response");
+    let list = recorded
+        .windows(7)
+        .position(|part| part == b"PodList")
+        .expect("a list");
+    // The first pod, behind the list's metadata; the chunk that holds it is longer than it is.
+    let from = list + 7 + 3 + 14;
+    let (tag, length) = (recorded[from], &recorded[from + 1..from + 3]);
+    assert_eq!(tag, 0x12, "an item");
+    let length = usize::from(length[0] & 0x7f) | usize::from(length[1]) << 7;
+    let pod = &recorded[from..from + 3 + length];
+    let count = LIST_BYTES / pod.len();
+    let mut body = b"k8s\0\n\r\n\x02v1\x12\x07PodList\x12".to_vec();
+    let mut left = count * pod.len();
+    while left >= 0x80 {
+        body.push(left as u8 | 0x80);
+        left >>= 7;
+    }
+    body.push(left as u8);
+    body.extend(pod.repeat(count));
+    List {
+        format: WireFormat::Protobuf,
+        body,
+        count,
+    }
+}
+
+fn decode<K: FromWire>(list: &List) -> usize {
+    let mut decoder = ListDecoder::<K>::new(list.format, DecodeOptions::default());
     let mut count = 0;
-    for chunk in list.chunks(CHUNK) {
+    for chunk in list.body.chunks(CHUNK) {
         decoder.push(chunk);
         while let Some(item) = decoder.next() {
             assert!(matches!(black_box(item), Ok(Decoded::Object(_))));
@@ -83,10 +123,10 @@ fn decode<K: FromWire>(list: &[u8]) -> usize {
     count
 }
 
-fn split(list: &[u8]) -> usize {
+fn split(list: &List) -> usize {
     let mut splitter = ListSplitter::new(Limits::default());
     let mut count = 0;
-    for chunk in list.chunks(CHUNK) {
+    for chunk in list.body.chunks(CHUNK) {
         splitter.push(chunk);
         while let Some(item) = splitter.next_item() {
             black_box(item.expect("the list is good"));
@@ -98,30 +138,35 @@ fn split(list: &[u8]) -> usize {
 }
 
 /// Reads a list and says how many items it held.
-type Measure = fn(&[u8]) -> usize;
+type Measure = fn(&List) -> usize;
 
 fn main() {
     let filter = std::env::args()
         .skip(1)
         .find(|arg| !arg.starts_with('-'))
         .unwrap_or_default();
-    let (list, count) = list();
-    let cases: [(&str, Measure); 6] = [
-        ("split", split),
-        ("metadata", decode::<Metadata>),
-        ("compact", decode::<Dynamic>),
-        ("view", decode::<View<Fields>>),
-        ("pod", decode::<Pod>),
-        ("value", decode::<serde_json::Value>),
+    let (json, protobuf) = (json(), protobuf());
+    let cases: [(&str, &List, Measure); 11] = [
+        ("json/split", &json, split),
+        ("json/metadata", &json, decode::<Metadata>),
+        ("json/compact", &json, decode::<Dynamic>),
+        ("json/view", &json, decode::<View<Fields>>),
+        ("json/pod", &json, decode::<Pod>),
+        ("json/value", &json, decode::<serde_json::Value>),
+        ("protobuf/metadata", &protobuf, decode::<Metadata>),
+        ("protobuf/compact", &protobuf, decode::<Dynamic>),
+        ("protobuf/view", &protobuf, decode::<View<Fields>>),
+        ("protobuf/pod", &protobuf, decode::<Pod>),
+        ("protobuf/value", &protobuf, decode::<serde_json::Value>),
     ];
-    for (name, run) in cases
+    for (name, list, run) in cases
         .into_iter()
-        .filter(|(name, _)| name.contains(&*filter))
+        .filter(|(name, ..)| name.contains(&*filter))
     {
         let mut seconds: Vec<f64> = (0..RUNS)
             .map(|_| {
                 let start = Instant::now();
-                assert_eq!(run(black_box(&list)), count);
+                assert_eq!(run(black_box(list)), list.count);
                 start.elapsed().as_secs_f64()
             })
             .collect();
@@ -129,8 +174,8 @@ fn main() {
         let median = seconds[RUNS / 2];
         println!(
             r#"{{"name":"{name}","mb_per_s":{:.0},"objects_per_s":{:.0}}}"#,
-            list.len() as f64 / 1e6 / median,
-            count as f64 / median
+            list.body.len() as f64 / 1e6 / median,
+            list.count as f64 / median
         );
     }
 }

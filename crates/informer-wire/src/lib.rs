@@ -14,6 +14,19 @@
 //! [`Resource`] says which collection is meant and where its URL is, [`ListOptions`] what is asked of it, [`Status`]
 //! what went wrong.
 //!
+//! # Formats
+//!
+//! All of them read JSON and Kubernetes' protobuf, which API servers write of their own kinds, and of the metadata of
+//! every kind: see [`Resource::has_protobuf`] and [`WireFormat`]. Nothing is generated for a kind: a table in this
+//! crate says which field of a message has which key in JSON, and a serde `Deserializer` shows types what JSON would
+//! show them. An object is the same from both. What a type does not name is passed over by its length.
+//!
+//! # Limits
+//!
+//! What a server can make a decoder hold is bounded, see [`Limits`]: an event or item, a page (after it was unpacked),
+//! how deep values lie in each other. Lengths that a server announces are looked at before anything is kept for them.
+//! Of an error answer's body [`Status::MAX_BODY`] bytes are read.
+//!
 //! # Features
 //! - `k8s-openapi`: every type of that crate knows its [`Resource`] and is an
 //!   [`Object`](informer_store::Object).
