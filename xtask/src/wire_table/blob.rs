@@ -149,7 +149,7 @@ fn form(name: &str, fields: &[Field]) -> anyhow::Result<u8> {
     let form = FORMS
         .iter()
         .position(|form| *form == last)
-        .unwrap_or(usize::from(is_list));
+        .unwrap_or_else(|| usize::from(is_list));
     Ok(u8::try_from(form)?)
 }
 

@@ -133,7 +133,7 @@ impl<'a> Outline<'a> {
     /// The object's key; `None` if it has no name, or one that can be no object's: none can have a slash in it.
     pub(crate) fn key(&self) -> Option<ObjectKey> {
         let (namespace, name) = self.names();
-        is_name(&namespace, &name).then(|| ObjectKey::namespaced(&*namespace, &*name))
+        is_name(&namespace, &name).then(|| ObjectKey::namespaced(&namespace, &name))
     }
 
     /// True if the object has a key.

@@ -313,7 +313,7 @@ impl<'de, 'c> Entries<'de, 'c> {
     }
 
     /// Fails unless all entries were read.
-    pub(super) fn end(&mut self) -> Result<(), Fault> {
+    pub(super) const fn end(&self) -> Result<(), Fault> {
         match self.many.rest.0 {
             [] => Ok(()),
             _ => Err(Fault::Value),

@@ -1,5 +1,6 @@
 //! Protobuf: what it decodes to, how lists and watches of it are cut, what broken bytes give.
 #![allow(missing_docs, reason = "these are tests")]
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod encodings;
 mod generate;
