@@ -136,8 +136,8 @@ impl<K> Clone for Deleted<K> {
     }
 }
 
-/// The deltas of one key, oldest first. Most keys hold one, a key with a new UID two.
-pub(crate) type Chain<K> = SmallVec<[Delta<K>; 2]>;
+/// The deltas of one key, oldest first. Most keys hold one, and these are moved often: they must be small.
+pub(crate) type Chain<K> = SmallVec<[Delta<K>; 1]>;
 
 /// A chain of one delta.
 pub(crate) fn single<K>(delta: Delta<K>) -> Chain<K> {

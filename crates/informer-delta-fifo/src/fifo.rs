@@ -66,11 +66,16 @@ impl<K: Object> DeltaFifo<K> {
     #[doc(alias = "Pop")]
     pub async fn pop_batch(&self, max: usize) -> Result<Batch<K>, Closed> {
         loop {
-            let listener = self.shared.ready.listen();
             if let Some(result) = self.poll_batch(max) {
                 return result;
             }
-            listener.await;
+            let mut waiting = self.shared.wait_until_ready();
+            if let Some(result) = self.poll_batch(max) {
+                return result;
+            }
+            if let Some(listener) = waiting.listener() {
+                listener.await;
+            }
         }
     }
 
@@ -85,11 +90,13 @@ impl<K: Object> DeltaFifo<K> {
             if let Some(result) = self.poll_batch(max) {
                 return result;
             }
-            event_listener::listener!(self.shared.ready => listener);
+            let mut waiting = self.shared.wait_until_ready();
             if let Some(result) = self.poll_batch(max) {
                 return result;
             }
-            listener.wait();
+            if let Some(listener) = waiting.listener() {
+                listener.wait();
+            }
         }
     }
 

@@ -5,9 +5,10 @@
 //! [`KnownObjects`] and the object's metadata; objects are dropped after it is released.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
-use event_listener::Event;
+use event_listener::{Event, EventListener};
 use informer_store::{Object, ObjectKey};
 use parking_lot::Mutex;
 
@@ -20,7 +21,9 @@ pub(crate) struct Shared<K> {
     known: Option<Arc<dyn KnownObjects<K>>>,
     clock: Arc<Clock>,
     /// There is something to take out, or the queue is closed.
-    pub(crate) ready: Event,
+    ready: Event,
+    /// How many wait for that. Raised before they look at the state for the last time.
+    waiting: AtomicUsize,
     /// The queue is synced or closed.
     pub(crate) synced: Event,
 }
@@ -32,6 +35,7 @@ impl<K: Object> Shared<K> {
             known: config.known.clone(),
             clock: Arc::clone(&config.clock),
             ready: Event::new(),
+            waiting: AtomicUsize::new(0),
             synced: Event::new(),
         }
     }
@@ -42,6 +46,16 @@ impl<K: Object> Shared<K> {
 
     pub(crate) fn stored_key(&self, key: &ObjectKey) -> Option<ObjectKey> {
         self.known.as_ref()?.stored_key(key)
+    }
+
+    /// Starts to wait until there is something to take out. Look once more before going to sleep.
+    pub(crate) fn wait_until_ready(&self) -> Waiting<'_> {
+        // Whoever changes the state after that look sees this, by way of the lock.
+        self.waiting.fetch_add(1, Ordering::Relaxed);
+        Waiting {
+            waiting: &self.waiting,
+            listener: Some(self.ready.listen()),
+        }
     }
 
     pub(crate) fn read<R>(&self, look: impl FnOnce(&State<K>) -> R) -> R {
@@ -60,12 +74,31 @@ impl<K: Object> Shared<K> {
         if after.2 && !before.2 {
             self.ready.notify(usize::MAX);
             self.synced.notify(usize::MAX);
-        } else if after.0 && !before.0 {
+        } else if after.0 && !before.0 && self.waiting.load(Ordering::Relaxed) > 0 {
             self.ready.notify(1);
         }
         if after.1 && !before.1 {
             self.synced.notify(usize::MAX);
         }
         result
+    }
+}
+
+/// One who waits until there is something to take out.
+pub(crate) struct Waiting<'a> {
+    waiting: &'a AtomicUsize,
+    listener: Option<EventListener>,
+}
+
+impl Waiting<'_> {
+    /// The wait itself.
+    pub(crate) fn listener(&mut self) -> Option<EventListener> {
+        self.listener.take()
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.waiting.fetch_sub(1, Ordering::Relaxed);
     }
 }

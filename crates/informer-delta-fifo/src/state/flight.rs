@@ -5,10 +5,11 @@ use std::time::Instant;
 
 use hashbrown::HashTable;
 use informer_store::{ObjectKey, ReplaceEnd, ResourceVersion};
+use smallvec::SmallVec;
 
 use crate::delta::Delta;
 use crate::state::list::{ListTable, Listed};
-use crate::state::queue::Entry;
+use crate::state::queue::{Entry, KeyQueue};
 use crate::state::rules::{ChainEnd, Newest, chain_end};
 
 /// Up to this many entries are searched one by one.
@@ -18,7 +19,7 @@ const SEARCH_LINEARLY: usize = 8;
 #[derive(Debug)]
 pub(crate) struct Flight<K> {
     /// The entries in order; from `lead` on those that stand at their place in the list.
-    pub(crate) entries: Vec<Entry<K>>,
+    pub(crate) entries: SmallVec<[Entry<K>; 1]>,
     pub(crate) lead: usize,
     index: HashTable<u32>,
     /// Boxed because most batches have none.
@@ -42,24 +43,52 @@ pub(crate) struct FlightReplace<K> {
 }
 
 impl<K> Flight<K> {
-    pub(crate) fn new(entries: Vec<Entry<K>>, lead: usize) -> Self {
-        let mut index = HashTable::new();
-        if entries.len() > SEARCH_LINEARLY {
-            index.reserve(entries.len(), |_| 0);
-            for (at, entry) in (0..).zip(&entries) {
-                let hash = |&i: &u32| entries[i as usize].key.cached_hash();
-                index.insert_unique(entry.key.cached_hash(), at, hash);
-            }
-        }
+    pub(crate) fn empty() -> Self {
         Self {
-            entries,
-            lead,
-            index,
+            entries: SmallVec::new(),
+            lead: 0,
+            index: HashTable::new(),
             replace: None,
             is_initial: false,
             applied_up_to: None,
             since: None,
             emit_replaced: true,
+        }
+    }
+
+    pub(crate) fn new(entries: Vec<Entry<K>>, lead: usize) -> Self {
+        let mut flight = Self::empty();
+        flight.entries = SmallVec::from_vec(entries);
+        flight.lead = lead;
+        flight.build_index();
+        flight
+    }
+
+    /// Fills an empty one with what stands first.
+    pub(crate) fn fill(&mut self, queue: &mut KeyQueue<K>, max: usize) {
+        let count = max.min(queue.len());
+        if count > 1 {
+            self.entries.reserve_exact(count);
+        }
+        while self.entries.len() < max
+            && let Some(entry) = queue.pop_front()
+        {
+            self.entries.push(entry);
+        }
+        self.lead = self.entries.len();
+        self.since = self.entries.first().map(|entry| entry.since);
+        self.build_index();
+    }
+
+    fn build_index(&mut self) {
+        if self.entries.len() <= SEARCH_LINEARLY {
+            return;
+        }
+        let entries = &self.entries;
+        self.index.reserve(entries.len(), |_| 0);
+        for (at, entry) in (0..).zip(entries) {
+            let hash = |&i: &u32| entries[i as usize].key.cached_hash();
+            self.index.insert_unique(entry.key.cached_hash(), at, hash);
         }
     }
 

@@ -28,7 +28,7 @@ impl<K: Object> State<K> {
             since,
             ..
         } = flight;
-        let listed = entries.split_off(lead);
+        let listed = entries.drain(lead..).collect();
         match (replace, self.replace.is_some()) {
             (None, _) => {}
             (Some(replace), true) => self.unfold_list(*replace, listed),
@@ -50,7 +50,7 @@ impl<K: Object> State<K> {
                 self.restore_list(listed);
             }
         }
-        self.return_entries(entries);
+        self.return_entries(entries.into_vec());
     }
 
     /// Puts entries back at the front, in their order.

@@ -67,6 +67,8 @@ pub(crate) struct State<K> {
     /// Everything that waits, where the order is kept over all keys. Then there is nothing in `queue` and `replace`.
     line: Option<Line<K>>,
     flight: Option<Arc<Flight<K>>>,
+    /// An empty one, to be used again.
+    spare: Option<Arc<Flight<K>>>,
     arrival: Arrival,
     sync: Sync,
     closed: bool,
@@ -88,6 +90,7 @@ impl<K: Object> State<K> {
                 Order::InOrder => Some(Line::new()),
             },
             flight: None,
+            spare: None,
             arrival: Arrival::default(),
             sync: Sync::Unpopulated,
             closed: false,

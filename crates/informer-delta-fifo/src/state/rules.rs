@@ -83,11 +83,11 @@ fn compare(a: Option<&ResourceVersion>, b: Option<&ResourceVersion>) -> Option<O
 
 /// Judges a copy that a watch brought.
 pub(crate) fn judge_event<K: Object>(newest: Newest<K>, object: &K) -> Verdict<K> {
-    let version = object.resource_version();
+    let version = || object.resource_version();
     match newest {
         Newest::Absent => Verdict::Take,
         // The history of a name is one line: whatever is not newer than its deletion came before it.
-        Newest::Gone(at) => match compare(version.as_ref(), at.as_ref()) {
+        Newest::Gone(at) => match compare(version().as_ref(), at.as_ref()) {
             Some(Ordering::Less | Ordering::Equal) => Verdict::Stale,
             _ => Verdict::Take,
         },
@@ -96,8 +96,10 @@ pub(crate) fn judge_event<K: Object>(newest: Newest<K>, object: &K) -> Verdict<K
             if mark.is_same_copy(&known_mark) {
                 return Verdict::Unchanged(known);
             }
-            if compare(version.as_ref(), known_mark.resource_version.as_ref())
-                == Some(Ordering::Less)
+            if compare(
+                mark.resource_version.as_ref(),
+                known_mark.resource_version.as_ref(),
+            ) == Some(Ordering::Less)
                 && !mutant!("fifo-take-older-copy")
             {
                 return Verdict::Stale;

@@ -13,6 +13,12 @@ use crate::state::queue::{Entry, Place};
 use crate::state::rules::Newest;
 use crate::state::{Replacement, State, Sync};
 
+/// What was applied, to be dropped once the lock is released.
+pub(crate) enum Applied<K> {
+    One(#[expect(dead_code, reason = "it is there to be dropped")] Entry<K>),
+    Whole(#[expect(dead_code, reason = "it is there to be dropped")] Arc<Flight<K>>),
+}
+
 impl<K: Object> State<K> {
     /// Takes out what comes next: a whole replace, or up to `max` keys. `None` if there is nothing, or a batch is
     /// out.
@@ -22,15 +28,19 @@ impl<K: Object> State<K> {
         }
         let is_initial = self.sync != Sync::Synced;
         let max = max.max(1);
-        let mut flight = match (&mut self.line, self.replace.take()) {
-            (Some(line), _) => line.pop(max).unwrap_or_else(|| Flight::new(Vec::new(), 0)),
-            (None, Some(replace)) => self.pop_replace(replace),
-            (None, None) => self.pop_entries(max),
-        };
-        flight.is_initial = is_initial;
-        flight.emit_replaced = self.emit_replaced;
-        flight.applied_up_to = self.applied_after();
-        let flight = Arc::new(flight);
+        let mut flight = self
+            .spare
+            .take()
+            .unwrap_or_else(|| Arc::new(Flight::empty()));
+        let content = Arc::get_mut(&mut flight)?;
+        match (&mut self.line, self.replace.take()) {
+            (Some(line), _) => *content = line.pop(max).unwrap_or_else(Flight::empty),
+            (None, Some(replace)) => *content = self.pop_replace(replace),
+            (None, None) => content.fill(&mut self.queue, max),
+        }
+        content.is_initial = is_initial;
+        content.emit_replaced = self.emit_replaced;
+        content.applied_up_to = self.applied_after();
         self.flight = Some(Arc::clone(&flight));
         Some(flight)
     }
@@ -43,20 +53,6 @@ impl<K: Object> State<K> {
             Some(before) if !mutant!("fifo-claim-what-is-queued") => before.cloned(),
             _ => self.arrival.complete().cloned(),
         }
-    }
-
-    fn pop_entries(&mut self, max: usize) -> Flight<K> {
-        let mut entries = Vec::with_capacity(max.min(self.queue.len()));
-        while entries.len() < max
-            && let Some(entry) = self.queue.pop_front()
-        {
-            entries.push(entry);
-        }
-        let lead = entries.len();
-        let since = entries.first().map(|entry| entry.since);
-        let mut flight = Flight::new(entries, lead);
-        flight.since = since;
-        flight
     }
 
     fn pop_replace(&mut self, replace: Replacement<K>) -> Flight<K> {
@@ -102,15 +98,24 @@ impl<K: Object> State<K> {
     }
 
     /// The batch that is out was applied. What it held may be dropped.
-    pub(crate) fn ack(&mut self) -> Option<Arc<Flight<K>>> {
-        let flight = self.flight.take()?;
+    pub(crate) fn ack(&mut self) -> Option<Applied<K>> {
+        let mut flight = self.flight.take()?;
         self.complete_sync(&flight);
         self.arrival.applied(flight.applied_up_to.as_ref());
-        Some(flight)
+        let Some(content) = Arc::get_mut(&mut flight) else {
+            return Some(Applied::Whole(flight));
+        };
+        if content.replace.is_some() || content.entries.len() > 1 {
+            return Some(Applied::Whole(flight));
+        }
+        // Batches of one key come one after another: the next takes this one's memory.
+        let last = content.entries.pop();
+        self.spare = Some(flight);
+        last.map(Applied::One)
     }
 
     /// The batch that is out was applied but for these keys, which return. What it held may be dropped.
-    pub(crate) fn ack_except(&mut self, keys: &HashSet<&ObjectKey>) -> Option<Arc<Flight<K>>> {
+    pub(crate) fn ack_except(&mut self, keys: &HashSet<&ObjectKey>) -> Option<Applied<K>> {
         if !self
             .flight
             .as_ref()?
@@ -128,7 +133,7 @@ impl<K: Object> State<K> {
             .collect();
         self.counts.returned_keys += entries.len() as u64;
         self.return_entries(entries);
-        Some(flight)
+        Some(Applied::Whole(flight))
     }
 
     fn complete_sync(&mut self, flight: &Flight<K>) {
