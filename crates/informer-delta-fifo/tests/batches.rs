@@ -424,3 +424,32 @@ fn keys_that_could_not_be_applied_come_back_alone() {
     drop(fifo.try_pop_batch(1).expect("a once more"));
     assert_eq!(fifo.stats().returned_batches, 1);
 }
+
+// INV-FIFO-5: a watch that starts at no version first tells of what is there, in no order; this tells nothing of how far
+// all has arrived, after a list without a version neither.
+#[test]
+fn additions_in_no_order_tell_no_version() {
+    let fifo = fifo();
+    fifo.replaced(&[thing("a", 1, 9)], 0);
+    fifo.added(&thing("b", 1, 30));
+    fifo.added(&thing("c", 1, 20));
+    let batch = fifo.try_pop_batch(10).expect("the list");
+    assert_eq!(batch.applied_up_to(), None);
+    batch.ack();
+    let batch = fifo.try_pop_batch(10).expect("both");
+    assert_eq!(short(&batch), ["b: Added 30", "c: Added 20"]);
+    assert_eq!(batch.applied_up_to(), None);
+    batch.ack();
+    fifo.updated(&thing("c", 1, 31));
+    fifo.added(&thing("d", 1, 32));
+    let batch = fifo.try_pop_batch(10).expect("both");
+    assert_eq!(batch.applied_up_to(), Some(&version(32)));
+    batch.ack();
+    // And a later list without a version takes back what was known.
+    fifo.replaced(&[], 0);
+    fifo.added(&thing("e", 1, 5));
+    while let Some(batch) = fifo.try_pop_batch(10) {
+        assert_eq!(batch.applied_up_to(), None);
+        batch.ack();
+    }
+}

@@ -173,11 +173,7 @@ impl World {
             Step::Watch(count) => (0..count).for_each(|_| self.watch(false)),
             Step::WatchUnreadable => self.watch(true),
             Step::Again(back) => {
-                let from = self
-                    .seen
-                    .saturating_sub(back)
-                    .max(self.acknowledged)
-                    .max(self.listed);
+                let from = self.seen.saturating_sub(back);
                 (from + 1..=self.seen).for_each(|version| self.deliver(version, false));
             }
             Step::Bookmark => self.fifo.bookmark(self.seen.into()),

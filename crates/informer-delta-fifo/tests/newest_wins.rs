@@ -233,3 +233,55 @@ fn a_key_that_is_only_set_aside_is_as_known_as_before() {
     assert_eq!(fifo.known(&key("a")), None);
     assert_eq!(fifo.drain(), ["a: SetAside 6, Deleted 7"]);
 }
+
+// INV-FIFO-8: what is older than all that has arrived has been deleted since, as the store as a sink says too.
+#[test]
+fn an_old_event_does_not_bring_a_deleted_object_back() {
+    let fifo = DeltaFifo::new(NaiveStore::holding(&[]));
+    fifo.replaced(&[thing("a", 1, 5)], 10);
+    fifo.deleted(&thing("a", 1, 12));
+    assert_eq!(fifo.drain(), ["a: Replaced 5, Deleted 12"]);
+    fifo.added(&thing("a", 1, 5));
+    fifo.updated(&thing("a", 1, 11));
+    assert_eq!(fifo.drain(), Vec::<String>::new());
+    assert_eq!(fifo.stats().stale, 2);
+    fifo.added(&thing("a", 2, 13));
+    assert_eq!(fifo.drain(), ["a: Added 13"]);
+}
+
+// INV-FIFO-10: a copy of a time that the server went back from stays where the rewind's list has it unreadable, but its
+// version hides nothing: neither a good copy, nor a deletion, nor a list without it.
+#[test]
+fn after_a_rewind_an_unreadable_copy_of_before_hides_nothing() {
+    let rewound = || {
+        let fifo = DeltaFifo::new(NaiveStore::holding(&[thing("a", 1, 200)]));
+        fifo.replaced(&[thing("a", 1, 200)], 210);
+        drop(fifo.drain());
+        let mut list = fifo.begin_replace();
+        list.set_aside(key("a"));
+        list.finish(ReplaceEnd::new(100.into()).rewind(true));
+        fifo
+    };
+    let check = |what: &dyn Fn(&DeltaFifo<Thing>), expected: &str| {
+        let queued = rewound();
+        what(&queued);
+        assert_eq!(queued.drain(), [format!("a: SetAside -, {expected}")]);
+        let stored = rewound();
+        assert_eq!(stored.drain(), ["a: SetAside -"]);
+        what(&stored);
+        assert_eq!(stored.drain(), [format!("a: {expected}")]);
+    };
+    check(&|fifo| fifo.updated(&thing("a", 1, 110)), "Updated 110");
+    check(
+        &|fifo| fifo.updated(&thing("a", 2, 110)),
+        "Deleted? 200, Added 110",
+    );
+    check(&|fifo| fifo.deleted(&thing("a", 1, 110)), "Deleted 110");
+    check(&|fifo| fifo.deleted(&thing("a", 2, 110)), "Deleted? 200");
+    check(&|fifo| fifo.replaced(&[], 110), "Deleted? 200");
+    check(
+        &|fifo| fifo.replaced(&[thing("a", 1, 90)], 110),
+        "Replaced 90",
+    );
+    assert_eq!(rewound().known(&key("a")), None, "it must be decoded again");
+}

@@ -108,7 +108,7 @@ impl<K: Object> State<K> {
             return;
         };
         let base = match self.newest_taken(&entry.key) {
-            Newest::Present(object) => Some(object),
+            Newest::Present(object) | Newest::Undone(object) => Some(object),
             Newest::Gone(_) | Newest::Absent => None,
         };
         let short = compress(&entry.chain, base.as_ref());

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use informer_store::{ObjectKey, ResourceVersion};
+use informer_store::{Object, ObjectKey, ResourceVersion};
 
 /// When a list was opened.
 #[derive(Debug, Clone, Copy)]
@@ -24,6 +24,8 @@ pub(crate) struct Arrival {
     applied: Option<ResourceVersion>,
     /// Everything up to here has arrived, once the open lists are settled.
     after_lists: Option<ResourceVersion>,
+    /// The server went back in time at least once.
+    is_rewound: bool,
     /// How many lists are under way.
     open: usize,
     /// Counts openings and touches.
@@ -52,9 +54,25 @@ impl Arrival {
         arrived.all(|mark| mark.is_older_than(version))
     }
 
+    /// True for a copy of a time that the server went back from.
+    pub(crate) fn is_undone<K: Object>(&self, object: &K) -> bool {
+        self.is_rewound
+            && object
+                .resource_version()
+                .is_some_and(|version| self.is_beyond(&version))
+    }
+
     /// True if a consumer has yet to hear how far things have come.
     pub(crate) fn has_news(&self) -> bool {
         self.complete.is_some() && self.complete != self.applied
+    }
+
+    /// An object was told as added. Where nothing is known of how far all has arrived, this tells nothing of it: a
+    /// watch that starts at no version first tells of what is there, in no order.
+    pub(crate) fn arrive_added(&mut self, version: Option<ResourceVersion>) {
+        if self.complete.is_some() || self.open > 0 {
+            self.arrive(version);
+        }
     }
 
     /// Everything up to this version has arrived.
@@ -109,8 +127,12 @@ impl Arrival {
             self.complete = None;
             self.after_lists = None;
             self.applied = None;
+            self.is_rewound = true;
         }
         if version.is_unset() {
+            // How far it has come cannot be told, and what comes now may be older than what came before.
+            self.complete = None;
+            self.after_lists = None;
             return;
         }
         if self

@@ -21,7 +21,7 @@ impl<K: Object> State<K> {
     pub(crate) fn upsert(&mut self, change: Change, key: ObjectKey, object: Arc<K>, now: Instant) {
         self.populate();
         let version = object.resource_version();
-        match judge_event(self.newest(&key), &*object) {
+        match self.judge_upsert(&key, &*object, version.as_ref()) {
             Verdict::Unchanged(_) => {
                 self.counts.unchanged += 1;
                 self.discard(object);
@@ -45,7 +45,28 @@ impl<K: Object> State<K> {
                 self.append_chain(key, chain, None, now);
             }
         }
-        self.arrival.arrive(version);
+        match change {
+            Change::Add => self.arrival.arrive_added(version),
+            Change::Update => self.arrival.arrive(version),
+        }
+    }
+
+    fn judge_upsert(
+        &self,
+        key: &ObjectKey,
+        object: &K,
+        version: Option<&ResourceVersion>,
+    ) -> Verdict<K> {
+        let newest = self.newest(key);
+        // What is older than all that has arrived has been deleted since.
+        if matches!(newest, Newest::Absent)
+            && version
+                .zip(self.arrival.complete())
+                .is_some_and(|(own, complete)| own.is_older_than(complete))
+        {
+            return Verdict::Stale;
+        }
+        judge_event(newest, object)
     }
 
     /// Takes in a deletion.
@@ -72,7 +93,7 @@ impl<K: Object> State<K> {
         version: Option<ResourceVersion>,
         now: Instant,
     ) {
-        if matches!(self.newest(&key), Newest::Present(_)) {
+        if matches!(self.newest(&key), Newest::Present(_) | Newest::Undone(_)) {
             self.append(key, Delta::SetAside(version.clone()), now);
         }
         self.arrival.arrive(version);

@@ -103,7 +103,7 @@ impl<K: Object> State<K> {
     pub(crate) fn known(&self, key: &ObjectKey) -> Option<Known> {
         match self.newest(key) {
             Newest::Present(object) => Some(Known::of(&*object)),
-            Newest::Gone(_) | Newest::Absent => None,
+            Newest::Gone(_) | Newest::Absent | Newest::Undone(_) => None,
         }
     }
 
@@ -202,6 +202,7 @@ impl<K: Object> State<K> {
         match self.newest_told(key) {
             // The server went back to before this deletion: it says nothing of what comes now.
             Newest::Gone(Some(at)) if self.arrival.is_beyond(&at) => Newest::Gone(None),
+            Newest::Present(object) if self.arrival.is_undone(&*object) => Newest::Undone(object),
             newest => newest,
         }
     }

@@ -199,11 +199,16 @@ impl<K: Object> State<K> {
 
     /// The last known state of an object that is gone, since the list lacks it.
     fn find_lost(&self, key: &ObjectKey, ended: &Ended<'_>) -> Option<Arc<K>> {
-        let Newest::Present(object) = self.newest(key) else {
-            return None;
-        };
         let meanwhile = self.arrival.touched_since(key, ended.opened).is_some();
-        let stays = outlives_list(&*object, ended.end, meanwhile) || mutant!("fifo-lose-tombstone");
+        let (object, stays) = match self.newest(key) {
+            Newest::Present(object) => {
+                let stays = outlives_list(&*object, ended.end, meanwhile);
+                (object, stays)
+            }
+            Newest::Undone(object) => (object, meanwhile),
+            Newest::Gone(_) | Newest::Absent => return None,
+        };
+        let stays = stays || mutant!("fifo-lose-tombstone");
         (!stays).then_some(object)
     }
 
@@ -290,8 +295,10 @@ impl<K: Object> State<K> {
             (Listed::Object(object), newest) => {
                 return self.judge_listed_object(key, object, newest, ended);
             }
-            (Listed::Keep, Newest::Present(object)) => object,
-            (Listed::SetAside, Newest::Present(_)) => return Outcome::Tell(Listed::SetAside),
+            (Listed::Keep, Newest::Present(object) | Newest::Undone(object)) => object,
+            (Listed::SetAside, Newest::Present(_) | Newest::Undone(_)) => {
+                return Outcome::Tell(Listed::SetAside);
+            }
             _ => return Outcome::Nothing,
         };
         self.tell_unchanged(key, object)

@@ -12,6 +12,8 @@ use crate::delta::{Deleted, Delta};
 pub(crate) enum Newest<K> {
     /// It is there.
     Present(Arc<K>),
+    /// It is there, in a copy of a time that the server went back from: its version says nothing.
+    Undone(Arc<K>),
     /// Its deletion waits to be applied; since when it is gone, if that is known.
     Gone(Option<ResourceVersion>),
     /// Nothing is known of it.
@@ -86,6 +88,7 @@ pub(crate) fn judge_event<K: Object>(newest: Newest<K>, object: &K) -> Verdict<K
     let version = || object.resource_version();
     match newest {
         Newest::Absent => Verdict::Take,
+        Newest::Undone(known) => take_or_new_life(&Known::of(object), known),
         // The history of a name is one line: whatever is not newer than its deletion came before it.
         Newest::Gone(at) => match compare(version().as_ref(), at.as_ref()) {
             Some(Ordering::Less | Ordering::Equal) => Verdict::Stale,
@@ -104,12 +107,13 @@ pub(crate) fn judge_event<K: Object>(newest: Newest<K>, object: &K) -> Verdict<K
             {
                 return Verdict::Stale;
             }
-            take_or_new_life(&mark, known, &known_mark)
+            take_or_new_life(&mark, known)
         }
     }
 }
 
-fn take_or_new_life<K>(mark: &Known, known: Arc<K>, known_mark: &Known) -> Verdict<K> {
+fn take_or_new_life<K: Object>(mark: &Known, known: Arc<K>) -> Verdict<K> {
+    let known_mark = Known::of(&*known);
     if is_other_life(mark.uid.as_ref(), known_mark.uid.as_ref()) && !mutant!("fifo-miss-new-uid") {
         Verdict::NewLife(known)
     } else {
@@ -136,12 +140,13 @@ pub(crate) fn judge_listed<K: Object>(
     };
     match newest {
         Newest::Absent => Verdict::Take,
+        Newest::Undone(known) => take_or_new_life(&Known::of(object), known),
         Newest::Gone(at) if is_newer(at.as_ref()) => Verdict::Take,
         Newest::Gone(_) => Verdict::Stale,
         Newest::Present(known) => {
             let (mark, known_mark) = (Known::of(object), Known::of(&*known));
             if is_newer(known_mark.resource_version.as_ref()) {
-                return take_or_new_life(&mark, known, &known_mark);
+                return take_or_new_life(&mark, known);
             }
             if mark.is_same_copy(&known_mark) {
                 return Verdict::Unchanged(known);
@@ -172,6 +177,15 @@ pub(crate) fn judge_deletion<K: Object>(
     let known = match newest {
         Newest::Absent => return DeleteVerdict::Unknown,
         Newest::Gone(_) => return DeleteVerdict::Again(deletion.object),
+        Newest::Undone(known) => {
+            let uid = known.uid();
+            let other_life = is_other_life(deletion.uid.as_ref(), uid.as_ref());
+            let last = deletion.object.filter(|_| !other_life);
+            return DeleteVerdict::Take(match last {
+                Some(object) => Deleted::LastState(object),
+                None => Deleted::FinalStateUnknown(known),
+            });
+        }
         Newest::Present(known) => known,
     };
     let known_mark = Known::of(&*known);

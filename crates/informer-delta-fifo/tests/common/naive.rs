@@ -101,6 +101,8 @@ impl OpenList {
 #[derive(Debug, Clone)]
 enum Newest {
     Present(Arc<Thing>),
+    /// Of a time that the server went back from.
+    Undone(Arc<Thing>),
     Gone(Version),
     Absent,
 }
@@ -129,6 +131,7 @@ pub(crate) struct Model {
     complete: Version,
     after_lists: Version,
     applied: Version,
+    rewound: bool,
     open: usize,
     tick: u64,
     touched: Vec<(String, u64, Version)>,
@@ -211,6 +214,9 @@ impl Model {
         let arrived = self.complete.max(self.after_lists);
         match self.newest_told(name) {
             Newest::Gone(at) if at > arrived => Newest::Gone(None),
+            Newest::Present(object) if self.rewound && object.version > arrived => {
+                Newest::Undone(object)
+            }
             newest => newest,
         }
     }
@@ -304,6 +310,8 @@ impl Model {
     fn judge(newest: Newest, object: &Thing) -> Verdict {
         match newest {
             Newest::Absent => Verdict::Take,
+            Newest::Undone(known) if other_life(known.uid, object.uid) => Verdict::NewLife(known),
+            Newest::Undone(_) => Verdict::Take,
             Newest::Gone(at) => match (object.version, at) {
                 (Some(version), Some(at)) if version <= at => Verdict::Stale,
                 _ => Verdict::Take,
@@ -318,7 +326,10 @@ impl Model {
     pub(crate) fn upsert(&mut self, is_add: bool, object: &Arc<Thing>) {
         self.populate();
         let name = object.name.clone();
-        match Self::judge(self.newest(&name), object) {
+        let newest = self.newest(&name);
+        let is_past = matches!(newest, Newest::Absent) && newer(self.complete, object.version);
+        match Self::judge(newest, object) {
+            _ if is_past => {}
             Verdict::Unchanged(_) | Verdict::Stale => {}
             Verdict::Take => {
                 self.touch(&name, object.version);
@@ -336,7 +347,9 @@ impl Model {
                 self.append(&name, vec![ended, Delta::Added(Arc::clone(object))], None);
             }
         }
-        self.arrive(object.version);
+        if !is_add || self.complete.is_some() || self.open > 0 {
+            self.arrive(object.version);
+        }
     }
 
     /// The deletion of `object`, of which the server sent the last state or not.
@@ -352,6 +365,15 @@ impl Model {
                 {
                     last.delta = Delta::Deleted(Deleted::LastState(Arc::clone(object)));
                 }
+            }
+            Newest::Undone(known) => {
+                let deleted = if with_state && !other_life(known.uid, object.uid) {
+                    Deleted::LastState(Arc::clone(object))
+                } else {
+                    Deleted::FinalStateUnknown(known)
+                };
+                self.touch(&name, object.version);
+                self.append(&name, vec![Delta::Deleted(deleted)], object.version);
             }
             Newest::Present(known) => {
                 let other = other_life(known.uid, object.uid);
@@ -374,7 +396,7 @@ impl Model {
     }
 
     pub(crate) fn set_aside(&mut self, name: &str, version: Version) {
-        if matches!(self.newest(name), Newest::Present(_)) {
+        if matches!(self.newest(name), Newest::Present(_) | Newest::Undone(_)) {
             self.append(name, vec![Delta::SetAside(version.map(Into::into))], None);
         }
         self.arrive(version);
@@ -432,6 +454,7 @@ impl Model {
             self.complete = None;
             self.after_lists = None;
             self.applied = None;
+            self.rewound = true;
         }
         if !newer(self.complete, Some(version)) {
             self.complete = Some(version);
@@ -534,12 +557,14 @@ impl Model {
                 continue;
             }
             seen.push(name.clone());
-            let Newest::Present(object) = self.newest(&name) else {
+            let newest = self.newest(&name);
+            let undone = matches!(newest, Newest::Undone(_));
+            let (Newest::Present(object) | Newest::Undone(object)) = newest else {
                 continue;
             };
             let is_late = meanwhile.contains(&name);
             let outlives = match object.version {
-                _ if rewind => is_late,
+                _ if rewind || undone => is_late,
                 Some(own) => own > version,
                 None => is_late,
             };
@@ -568,8 +593,10 @@ impl Model {
             newest => newest,
         };
         match (said, newest) {
-            (Said::Keep, Newest::Present(known)) => self.unchanged(name, known),
-            (Said::SetAside, Newest::Present(_)) => vec![Delta::SetAside(None)],
+            (Said::Keep, Newest::Present(known) | Newest::Undone(known)) => {
+                self.unchanged(name, known)
+            }
+            (Said::SetAside, Newest::Present(_) | Newest::Undone(_)) => vec![Delta::SetAside(None)],
             (Said::Keep | Said::SetAside, _) => vec![],
             (Said::Object(object), newest) => {
                 let told = Delta::Replaced(Arc::clone(object));
@@ -625,6 +652,8 @@ impl Model {
         };
         match newest {
             Newest::Absent => Verdict::Take,
+            Newest::Undone(known) if other_life(known.uid, object.uid) => Verdict::NewLife(known),
+            Newest::Undone(_) => Verdict::Take,
             Newest::Gone(at) if list_wins(at) => Verdict::Take,
             Newest::Gone(_) => Verdict::Stale,
             Newest::Present(known) if !list_wins(known.version) => {
