@@ -2,6 +2,8 @@
 // line for each measure, under the same names. The data are those of crates/informer-store/benches/micro.rs.
 //
 //	clientgo [FILTER]
+//
+// With the argument "deltas" it instead performs calls on a DeltaFIFO that it reads from its input; see deltas.go.
 package main
 
 import (
@@ -114,6 +116,10 @@ func beside(other, work func()) {
 }
 
 func main() {
+	if len(os.Args) > 1 && os.Args[1] == "deltas" {
+		deltas()
+		return
+	}
 	if len(os.Args) > 1 {
 		filter = os.Args[1]
 	}

@@ -19,6 +19,9 @@ Skipped without Go or its modules.
 /// The variable by which the tests learn where the server lies. `informer-e2e` reads it.
 const SERVER: &str = "INFORMER_E2E_APISERVER";
 
+/// The variable by which the differential tests learn where client-go's side lies.
+const CLIENT_GO: &str = "INFORMER_E2E_CLIENTGO";
+
 /// Builds the server, then runs the harness' own tests and the scenarios.
 pub(crate) fn run(arguments: &[String]) -> anyhow::Result<()> {
     // Cargo passes on the `--` of `cargo xtask e2e -- churn`.
@@ -45,7 +48,20 @@ pub(crate) fn run(arguments: &[String]) -> anyhow::Result<()> {
         println!("{}", server.display());
         return Ok(());
     }
+    if scenarios.is_empty() {
+        compare_queues(&root)?;
+    }
     run_scenarios(&root, &server, &scenarios)
+}
+
+/// The same random calls through client-go's queue and ours.
+fn compare_queues(root: &Path) -> anyhow::Result<()> {
+    let client_go = go::build(root, "clientgo").map_err(Unbuilt::into_error)?;
+    Cmd::cargo()
+        .words("test --package informer-delta-fifo --test client_go_differential -- --nocapture")
+        .dir(root)
+        .env(CLIENT_GO, client_go)
+        .run()
 }
 
 /// Builds our side and runs it. The profile is that of tests, of which `ci` leaves most built.
