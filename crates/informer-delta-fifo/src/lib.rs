@@ -86,6 +86,12 @@
 //! client-go's `RealFIFO`, and each list is a batch of its own. Choose it to follow the history of a collection; choose
 //! the default to keep a copy of it, with memory bounded by the number of objects whatever the consumer does.
 //!
+//! # Features
+//!
+//! | feature | default | adds |
+//! |---|---|---|
+//! | `proptest` | no | the module `proptest`: what happens to a queue as strategies, and checkers of what must hold, for your own consumer, queue or sink |
+//!
 //! # Which crate?
 //!
 //! `informer-store` is the store. `informer-reflector` feeds this queue. `informer-shared` puts the three together and
@@ -98,6 +104,8 @@ mod error;
 mod fifo;
 mod known;
 mod list;
+#[cfg(feature = "proptest")]
+pub mod proptest;
 mod shared;
 mod state;
 mod stats;
