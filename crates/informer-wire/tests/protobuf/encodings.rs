@@ -172,3 +172,23 @@ fn numbers_may_be_packed() {
     let values = &job["spec"]["podFailurePolicy"]["rules"][0]["onExitCodes"]["values"];
     assert_eq!(values, &json!([1, 2, 300, 9]));
 }
+
+// INV-WIRE-13
+#[test]
+fn putting_fields_in_order_takes_no_more_memory_than_they_do() {
+    // A name, then hundreds of thousands of unknown fields of two bytes, then what comes out of order.
+    let mut message = Vec::new();
+    protobuf::write_bytes(2, &[], &mut message);
+    message.extend([0x78, 1].repeat(500_000));
+    protobuf::write_bytes(1, &[0x0a, 1, b'a'], &mut message);
+    let bytes = protobuf::envelope("v1", "ConfigMap", &message);
+    let cost = allocation_counter::measure(|| {
+        let object: Value = decode(&bytes).unwrap();
+        assert_eq!(object["metadata"]["name"], "a");
+    });
+    assert!(
+        cost.bytes_max < 2 * bytes.len() as u64,
+        "{}",
+        cost.bytes_max
+    );
+}
