@@ -41,9 +41,10 @@ impl Default for Bucket {
     }
 }
 
+/// Pages are larger than elsewhere: only what comes or goes copies one, and a bucket is mere bytes.
 #[derive(Clone, Default)]
 pub(crate) struct Directory {
-    buckets: PagedVec<Bucket, 8>,
+    buckets: PagedVec<Bucket, 32>,
     len: u32,
 }
 
@@ -78,30 +79,33 @@ impl Element for Bucket {}
 
 impl Bucket {
     #[inline]
-    fn find(&self, tag: u8, mut is_it: impl FnMut(u32) -> bool) -> Option<u32> {
+    fn find_map<T>(&self, tag: u8, mut look: impl FnMut(u32) -> Option<T>) -> Option<T> {
         let mut candidates = equal_bytes(self.tags.first_chunk()?, tag);
         while candidates != 0 {
             let number = self.numbers[candidates.trailing_zeros() as usize / 8];
-            if is_it(number) {
-                return Some(number);
+            if let Some(found) = look(number) {
+                return Some(found);
             }
             candidates &= candidates - 1;
         }
         if self.len <= 8 {
             return None;
         }
-        self.find_beyond(8, tag, is_it)
+        self.find_beyond(8, tag, look)
     }
 
     /// Looks at the entries that a first look at eight tags does not reach.
-    fn find_beyond(&self, from: usize, tag: u8, mut is_it: impl FnMut(u32) -> bool) -> Option<u32> {
+    fn find_beyond<T>(
+        &self,
+        from: usize,
+        tag: u8,
+        mut look: impl FnMut(u32) -> Option<T>,
+    ) -> Option<T> {
         let inside = self.tags.iter().copied().zip(self.numbers.iter().copied());
         let inside = inside.take(self.len as usize).skip(from);
         let outside = self.more.iter().flat_map(|more| more.iter().copied());
         let mut entries = inside.chain(outside);
-        entries
-            .find(|(own, number)| *own == tag && is_it(*number))
-            .map(|(_, number)| number)
+        entries.find_map(|(own, number)| if own == tag { look(number) } else { None })
     }
 
     fn push(&mut self, tag: u8, number: u32) {
@@ -160,10 +164,16 @@ impl Bucket {
 impl Directory {
     /// The number entered with this hash for which `is_it` says yes. It may be asked of others, and of `u32::MAX`.
     #[inline]
-    pub(crate) fn find(&self, hash: u32, is_it: impl FnMut(u32) -> bool) -> Option<u32> {
+    pub(crate) fn find(&self, hash: u32, mut is_it: impl FnMut(u32) -> bool) -> Option<u32> {
+        self.find_map(hash, |number| is_it(number).then_some(number))
+    }
+
+    /// The same for whoever finds something there.
+    #[inline]
+    pub(crate) fn find_map<T>(&self, hash: u32, look: impl FnMut(u32) -> Option<T>) -> Option<T> {
         // The first bucket is there as soon as any is.
         let bucket = self.buckets.peek(bucket_of(hash, self.buckets.len()))?;
-        bucket.find(tag_of(hash), is_it)
+        bucket.find_map(tag_of(hash), look)
     }
 
     /// Enters a number that is not yet here. `hash_of` tells the hashes of those that are.

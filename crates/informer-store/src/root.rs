@@ -126,14 +126,10 @@ impl<K: Object> Root<K> {
     #[inline]
     fn find_slot<Q: KeyLike + ?Sized>(&self, key: &Q) -> Option<(u32, &Slot<K>)> {
         let text = key.as_text();
-        let mut found = None;
-        let number = self.directory.find(short_hash(key), |number| {
-            found = self
-                .slot(number)
-                .filter(|slot| is_same_text(slot.key.as_str(), text));
-            found.is_some()
-        })?;
-        Some((number, found?))
+        self.directory.find_map(short_hash(key), |number| {
+            let slot = self.slot(number)?;
+            is_same_text(slot.key.as_str(), text).then_some((number, slot))
+        })
     }
 
     #[inline]
