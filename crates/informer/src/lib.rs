@@ -48,7 +48,8 @@
 //! |---|---|---|
 //! | `http` | yes | [`Client`], kubeconfigs, lists and watches over HTTP |
 //! | `k8s-openapi` | no | every type of k8s-openapi is an [`Object`] and knows its resource; your program chooses the version |
-//! | `full` | no | both |
+//! | `controller` | no | work queue, leader election, controllers: `workqueue`, `leader_election`, `controller` |
+//! | `full` | no | all of them |
 //!
 //! # The layers
 //!
@@ -67,6 +68,16 @@ pub use informer_shared as shared;
 pub use informer_store as store;
 #[doc(inline)]
 pub use informer_wire as wire;
+
+#[cfg(feature = "controller")]
+#[doc(inline)]
+pub use informer_controller as controller;
+#[cfg(feature = "controller")]
+#[doc(inline)]
+pub use informer_leader_election as leader_election;
+#[cfg(feature = "controller")]
+#[doc(inline)]
+pub use informer_workqueue as workqueue;
 
 #[cfg(feature = "http")]
 #[doc(inline)]

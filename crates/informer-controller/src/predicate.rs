@@ -1,0 +1,98 @@
+//! Which events are worth a look: predicates for [`Source::when`](crate::Source::when).
+//!
+//! A predicate is a function of an event. Those here let additions and deletions pass, and updates that change what they
+//! are about; resyncs pass no predicate but [`any`].
+//!
+//! ```
+//! use informer_controller::predicate;
+//! use informer_shared::Event;
+//! use k8s_openapi::api::core::v1::ConfigMap;
+//!
+//! let mut matters = predicate::either(predicate::labels(), predicate::changed(|map: &ConfigMap| map.data.clone()));
+//! let map = std::sync::Arc::new(ConfigMap::default());
+//! assert!(matters(&Event::Added { object: map, initial: true }));
+//! ```
+
+use std::collections::BTreeMap;
+
+use informer_shared::Event;
+use informer_store::{Object, ObjectMetadata};
+
+/// Every event.
+pub fn any<K>() -> impl FnMut(&Event<K>) -> bool + Send + 'static {
+    |_: &Event<K>| true
+}
+
+/// Updates that change what a function finds.
+#[doc(alias = "predicate.Funcs")]
+pub fn changed<K, V: PartialEq>(
+    mut part: impl FnMut(&K) -> V + Send + 'static,
+) -> impl FnMut(&Event<K>) -> bool + Send + 'static {
+    move |event| match event {
+        Event::Updated { old, new, .. } => part(old) != part(new),
+        _ => true,
+    }
+}
+
+/// Updates that change labels.
+#[doc(alias = "LabelChangedPredicate")]
+pub fn labels<K: Object>() -> impl FnMut(&Event<K>) -> bool + Send + 'static {
+    |event: &Event<K>| match event {
+        Event::Updated { old, new, .. } => {
+            let [old, new] = [old, new].map(|object| object.metadata());
+            !are_equal(old.labels(), new.labels())
+        }
+        _ => true,
+    }
+}
+
+/// Updates that change annotations.
+#[doc(alias = "AnnotationChangedPredicate")]
+pub fn annotations<K: Object>() -> impl FnMut(&Event<K>) -> bool + Send + 'static {
+    |event: &Event<K>| match event {
+        Event::Updated { old, new, .. } => {
+            let [old, new] = [old, new].map(|object| object.metadata());
+            !are_equal(old.annotations(), new.annotations())
+        }
+        _ => true,
+    }
+}
+
+/// Updates that change the spec, or begin the deletion: those that change `metadata.generation`. For kinds whose server
+/// counts generations.
+#[cfg(feature = "k8s-openapi")]
+#[doc(alias = "GenerationChangedPredicate")]
+pub fn generation<K>() -> impl FnMut(&Event<K>) -> bool + Send + 'static
+where
+    K: k8s_openapi::Metadata<Ty = k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta>,
+{
+    changed(|object: &K| object.metadata().generation)
+}
+
+/// Updates that change finalizers, or begin the deletion.
+#[cfg(feature = "k8s-openapi")]
+pub fn finalizers<K>() -> impl FnMut(&Event<K>) -> bool + Send + 'static
+where
+    K: k8s_openapi::Metadata<Ty = k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta>,
+{
+    changed(|object: &K| {
+        let meta = object.metadata();
+        (meta.finalizers.clone(), meta.deletion_timestamp.is_some())
+    })
+}
+
+/// What one or the other lets pass.
+#[doc(alias = "predicate.Or")]
+pub fn either<K>(
+    mut one: impl FnMut(&Event<K>) -> bool + Send + 'static,
+    mut other: impl FnMut(&Event<K>) -> bool + Send + 'static,
+) -> impl FnMut(&Event<K>) -> bool + Send + 'static {
+    move |event| one(event) || other(event)
+}
+
+fn are_equal<'a>(
+    one: impl Iterator<Item = (&'a str, &'a str)>,
+    other: impl Iterator<Item = (&'a str, &'a str)>,
+) -> bool {
+    one.collect::<BTreeMap<_, _>>() == other.collect::<BTreeMap<_, _>>()
+}

@@ -1,0 +1,329 @@
+//! The provisioner at work: informers first, then an election, then two controllers.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::future::try_join;
+use informer::controller::{Controller, ControllerError, EventRecorder, Finalizer, Source};
+use informer::leader_election::{ConfigError, HttpLeaseLock, LeaderElector, LeadershipLost};
+use informer::shared::{InformerStopped, RunError};
+use informer::store::IndexError;
+use informer::{Client, Object, ObjectKey, SharedInformer, StaticResource};
+use k8s_openapi::api::core::v1::{PersistentVolume, PersistentVolumeClaim};
+use k8s_openapi::api::storage::v1::StorageClass;
+use tokio_util::sync::CancellationToken;
+
+use crate::caches::Caches;
+use crate::context::Context;
+use crate::provisioner::Provisioner;
+use crate::rules;
+use crate::stand_in::StandIn;
+
+/// Storage without volume and claim is deleted only after this time: the caches may not have caught up with the leader
+/// before.
+const ORPHAN_AGE: Duration = Duration::from_secs(60);
+
+/// How long to wait before controllers that ended are started again.
+const RESTART_PAUSE: Duration = Duration::from_secs(1);
+
+/// How a provisioner runs.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Options {
+    /// Its name, by which classes ask for it.
+    pub name: String,
+    /// Who this replica is.
+    pub identity: String,
+    /// How many claims, and how many volumes, are worked on at once.
+    pub workers: usize,
+    /// How often every claim and volume is looked at again. Zero is never.
+    pub resync: Duration,
+    /// Where the lease of the election is.
+    pub lease_namespace: String,
+    /// Claims that are followed elsewhere. Whoever made this informer runs it.
+    pub claims: Option<SharedInformer<PersistentVolumeClaim>>,
+}
+
+impl Options {
+    /// Four workers, a resync every ten minutes, the lease in `default`.
+    #[must_use]
+    pub fn new(name: impl Into<String>, identity: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            identity: identity.into(),
+            workers: 4,
+            resync: Duration::from_secs(600),
+            lease_namespace: "default".to_owned(),
+            claims: None,
+        }
+    }
+}
+
+/// Why a provisioner ended.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ServiceError {
+    /// The indexes of the caches.
+    #[error("the caches cannot be indexed")]
+    Index(#[from] IndexError),
+    /// The informers.
+    #[error("the informers cannot be started")]
+    Start(#[from] RunError),
+    /// The election's settings.
+    #[error("the settings of the election are wrong")]
+    Election(#[from] ConfigError),
+    /// Another replica leads now.
+    #[error("the leadership was lost; start again to take part again")]
+    Lost(#[from] LeadershipLost),
+    /// An informer stopped for good, as one that is run elsewhere.
+    #[error("an informer has stopped, without which nothing can be provisioned")]
+    Informer(#[from] InformerStopped),
+}
+
+/// Takes part in the election, and provisions while it leads, until it is stopped. Then it gives the lease back.
+///
+/// # Errors
+/// When it loses the leadership, or cannot begin.
+pub async fn run<P: Provisioner>(
+    client: Client,
+    provisioner: P,
+    options: Options,
+    stop: &CancellationToken,
+) -> Result<(), ServiceError> {
+    let caches = Caches::new(client.clone(), options.resync, options.claims.clone())?;
+    // Before the election: whoever takes over has its caches filled.
+    caches.start()?;
+    let lock = HttpLeaseLock::new(
+        client.clone(),
+        &options.lease_namespace,
+        lease_name(&options.name),
+    );
+    let config = informer::leader_election::Config::new(&options.identity);
+    let elector = LeaderElector::new(lock, config)?;
+    let recorder = EventRecorder::new(client.clone(), &options.name, &options.identity);
+    let led = elector
+        .run(stop, |lost| {
+            let (recorder, caches) = (recorder.clone(), caches.clone());
+            lead(client, provisioner, &options, caches, recorder, lost)
+        })
+        .await;
+    recorder.flush().await;
+    caches.shut_down().await?;
+    match led? {
+        informer::leader_election::Outcome::Worked(ended) => ended,
+        _ => Ok(()),
+    }
+}
+
+/// The name of the lease of all replicas of a provisioner.
+fn lease_name(provisioner: &str) -> String {
+    let plain = |letter: char| {
+        if letter.is_ascii_alphanumeric() {
+            letter.to_ascii_lowercase()
+        } else {
+            '-'
+        }
+    };
+    let name: String = provisioner.chars().map(plain).collect();
+    format!("provisioner-{}", name.trim_matches('-'))
+}
+
+/// Works as the leader, until told to end.
+async fn lead<P: Provisioner>(
+    client: Client,
+    provisioner: P,
+    options: &Options,
+    caches: Caches,
+    recorder: EventRecorder,
+    stop: CancellationToken,
+) -> Result<(), ServiceError> {
+    let Some(stand_in) = stop.run_until_cancelled(stand_in(&client)).await else {
+        return Ok(());
+    };
+    let volumes = PersistentVolume::resource();
+    let context = Arc::new(Context {
+        provisioner,
+        name: options.name.clone(),
+        finalizer: Finalizer::new(client.clone(), volumes, rules::FINALIZER),
+        client,
+        caches,
+        recorder,
+        stand_in,
+    });
+    let orphans = async {
+        let _ = stop.run_until_cancelled(discard_orphans(&context)).await;
+        Ok(())
+    };
+    let claims = supervise(
+        "claims",
+        &stop,
+        || claims_controller(&context, options),
+        |controller| {
+            let (context, stop) = (Arc::clone(&context), stop.clone());
+            async move {
+                let reconcile = move |key| {
+                    let context = Arc::clone(&context);
+                    async move { context.reconcile_claim(key).await }
+                };
+                controller.run(&stop, reconcile).await
+            }
+        },
+    );
+    let volumes = supervise(
+        "volumes",
+        &stop,
+        || volumes_controller(&context, options),
+        |controller| {
+            let (context, stop) = (Arc::clone(&context), stop.clone());
+            async move {
+                let reconcile = move |key| {
+                    let context = Arc::clone(&context);
+                    async move { context.reconcile_volume(key).await }
+                };
+                controller.run(&stop, reconcile).await
+            }
+        },
+    );
+    try_join(try_join(claims, volumes), orphans).await.map(drop)
+}
+
+/// Whether to do the controller manager's work, asked until the server says.
+async fn stand_in(client: &Client) -> Option<StandIn> {
+    loop {
+        match StandIn::unless_managed(client).await {
+            Ok(stand_in) => return stand_in,
+            Err(error) => {
+                tracing::warn!(
+                    error = &error as &dyn std::error::Error,
+                    "no word of a controller manager"
+                );
+                tokio::time::sleep(RESTART_PAUSE).await;
+            }
+        }
+    }
+}
+
+/// Runs a controller in a task of its own, and another one when it ends before it is told to or panics.
+async fn supervise<R>(
+    what: &str,
+    stop: &CancellationToken,
+    make: impl Fn() -> Result<Controller, InformerStopped>,
+    run: impl Fn(Controller) -> R,
+) -> Result<(), ServiceError>
+where
+    R: Future<Output = Result<(), ControllerError>> + Send + 'static,
+{
+    loop {
+        // Dropped with this future, so that it does not go on beside another leader.
+        let mut task = tokio::task::JoinSet::new();
+        task.spawn(run(make()?));
+        let ended = task.join_next().await;
+        if stop.is_cancelled() {
+            return Ok(());
+        }
+        tracing::error!(what, ?ended, "ended, and is started again");
+        let _ = stop
+            .run_until_cancelled(tokio::time::sleep(RESTART_PAUSE))
+            .await;
+    }
+}
+
+fn claims_controller<P>(
+    context: &Context<P>,
+    options: &Options,
+) -> Result<Controller, InformerStopped> {
+    let caches = context.caches.clone();
+    Controller::new("claims")
+        .workers(options.workers)
+        .watch(Source::objects(&context.caches.claims).leaves_when_deleted())?
+        // A class may come after its claims.
+        .watch(Source::mapped(
+            &context.caches.classes,
+            move |class: &StorageClass| caches.claims_of_class(class.name()),
+        ))?
+        // A volume that is there is bound.
+        .watch(Source::mapped(
+            &context.caches.volumes,
+            |volume: &PersistentVolume| {
+                let claim = volume.spec.as_ref()?.claim_ref.as_ref()?;
+                Some(ObjectKey::namespaced(
+                    claim.namespace.as_deref()?,
+                    claim.name.as_deref()?,
+                ))
+            },
+        ))
+}
+
+fn volumes_controller<P>(
+    context: &Context<P>,
+    options: &Options,
+) -> Result<Controller, InformerStopped> {
+    let caches = context.caches.clone();
+    Controller::new("volumes")
+        .workers(options.workers)
+        .watch(Source::objects(&context.caches.volumes).leaves_when_deleted())?
+        // A claim that is gone releases its volume.
+        .watch(Source::mapped(
+            &context.caches.claims,
+            move |claim: &PersistentVolumeClaim| {
+                let volume = caches.volume_of_claim(claim.metadata.uid.as_deref()?)?;
+                Some(ObjectKey::of(&*volume))
+            },
+        ))
+}
+
+/// Deletes storage that a crash left behind: its claim went before its volume was there.
+async fn discard_orphans<P: Provisioner>(context: &Context<P>) {
+    let listed = match context.provisioner.list().await {
+        Ok(listed) => listed,
+        Err(error) => {
+            tracing::warn!(
+                error = &error as &dyn std::error::Error,
+                "the storage cannot be listed"
+            );
+            return;
+        }
+    };
+    tokio::time::sleep(ORPHAN_AGE).await;
+    let caches = &context.caches;
+    let synced = [caches.claims.has_synced(), caches.volumes.has_synced()];
+    if synced.contains(&false) {
+        return;
+    }
+    for name in listed {
+        let uid = name.strip_prefix("pvc-").unwrap_or_default();
+        let is_known = uid.is_empty()
+            || caches.claim_by_uid(uid).is_some()
+            || caches.volumes.store().contains(name.as_str());
+        if !is_known {
+            match context.provisioner.discard(&name).await {
+                Ok(()) => tracing::info!(name, "deleted storage that nobody claims"),
+                Err(error) => {
+                    tracing::warn!(
+                        error = &error as &dyn std::error::Error,
+                        name,
+                        "not deleted"
+                    );
+                }
+            }
+        }
+    }
+    for class in caches.classes.store().list() {
+        let volumes = caches.volumes_of_class(class.name());
+        tracing::debug!(class = class.name(), volumes, "volumes of a class");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lease_has_a_name_that_servers_accept() {
+        assert_eq!(
+            lease_name("example.org/Host_Path"),
+            "provisioner-example-org-host-path"
+        );
+        assert_eq!(lease_name("/x/"), "provisioner-x");
+    }
+}
