@@ -1,29 +1,39 @@
-//! One allocation for each text that many objects share.
+//! One allocation for what many objects share: texts, and whole sets of labels and owners.
 
 use std::collections::HashSet;
+use std::hash::Hash;
 use std::sync::Arc;
 
 use foldhash::fast::RandomState;
 use parking_lot::Mutex;
 
-/// How many texts one generation holds.
+use crate::meta::{Owner, Pair};
+
+/// How many things of one sort one generation holds.
 const GENERATION: usize = 8192;
 /// Longer texts rarely repeat.
 const LONGEST: usize = 256;
 
-/// Remembers texts that repeat from object to object, as label keys, label values and namespaces do, so that
-/// objects share them.
+/// Remembers what repeats from object to object, as label keys, label values and namespaces do, and all labels and
+/// owners of what came from one template, so that objects share them.
 ///
-/// Its memory is bounded: texts that have not been seen for long are forgotten, objects keep theirs. Cloning gives
-/// another handle to the same texts. Give the decoders of one informer the same one, so that what a watch brings
-/// shares its texts with what a list brought.
+/// Its memory is bounded: what has not been seen for long is forgotten, objects keep theirs. Cloning gives another
+/// handle to the same memory. Give the decoders of one informer the same one, so that what a watch brings shares with
+/// what a list brought.
 #[derive(Clone, Default)]
-pub struct Interner(Arc<Mutex<Generations>>);
+pub struct Interner(Arc<Mutex<Memory>>);
 
 #[derive(Default)]
-struct Generations {
-    young: HashSet<Arc<str>, RandomState>,
-    old: HashSet<Arc<str>, RandomState>,
+struct Memory {
+    texts: Generations<str>,
+    labels: Generations<[Pair]>,
+    owners: Generations<[Owner]>,
+}
+
+/// What was seen lately, and what was seen before that.
+struct Generations<T: ?Sized> {
+    young: HashSet<Arc<T>, RandomState>,
+    old: HashSet<Arc<T>, RandomState>,
 }
 
 impl Interner {
@@ -36,15 +46,13 @@ impl Interner {
 impl std::fmt::Debug for Interner {
     /// Without the texts, which may be secret.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let generations = self.0.lock();
-        let texts = generations.young.len() + generations.old.len();
-        drop(generations);
+        let texts = self.0.lock().texts.len();
         f.debug_struct("Interner").field("texts", &texts).finish()
     }
 }
 
-/// The texts of an [`Interner`] while an object is read, or none.
-pub(crate) struct Texts<'a>(Option<&'a mut Generations>);
+/// The memory of an [`Interner`] while an object is read, or none.
+pub(crate) struct Texts<'a>(Option<&'a mut Memory>);
 
 impl Texts<'_> {
     /// Shares nothing.
@@ -55,23 +63,52 @@ impl Texts<'_> {
     /// The shared allocation of a text.
     pub(crate) fn get(&mut self, text: &str) -> Arc<str> {
         match &mut self.0 {
-            Some(generations) if text.len() <= LONGEST => generations.get(text),
+            Some(memory) if text.len() <= LONGEST => memory.texts.get(text, Arc::from),
             _ => Arc::from(text),
+        }
+    }
+
+    /// The shared allocation of all labels of an object.
+    pub(crate) fn labels(&mut self, labels: Vec<Pair>) -> Arc<[Pair]> {
+        match &mut self.0 {
+            Some(memory) if !labels.is_empty() => memory.labels.get(&labels, Arc::from),
+            _ => labels.into(),
+        }
+    }
+
+    /// The shared allocation of all owners of an object.
+    pub(crate) fn owners(&mut self, owners: Vec<Owner>) -> Arc<[Owner]> {
+        match &mut self.0 {
+            Some(memory) if !owners.is_empty() => memory.owners.get(&owners, Arc::from),
+            _ => owners.into(),
         }
     }
 }
 
-impl Generations {
-    fn get(&mut self, text: &str) -> Arc<str> {
-        if let Some(found) = self.young.get(text) {
+impl<T: ?Sized + Eq + Hash> Generations<T> {
+    fn get<'a>(&mut self, wanted: &'a T, make: impl FnOnce(&'a T) -> Arc<T>) -> Arc<T> {
+        if let Some(found) = self.young.get(wanted) {
             return found.clone();
         }
-        let shared = self.old.take(text).unwrap_or_else(|| Arc::from(text));
+        let shared = self.old.take(wanted).unwrap_or_else(|| make(wanted));
         if self.young.len() >= GENERATION {
             self.old = std::mem::take(&mut self.young);
         }
         self.young.insert(shared.clone());
         shared
+    }
+
+    fn len(&self) -> usize {
+        self.young.len() + self.old.len()
+    }
+}
+
+impl<T: ?Sized> Default for Generations<T> {
+    fn default() -> Self {
+        Self {
+            young: HashSet::default(),
+            old: HashSet::default(),
+        }
     }
 }
 
@@ -99,8 +136,7 @@ mod tests {
                 assert!(Arc::ptr_eq(&hot, &again));
             }
         }
-        let generations = interner.0.lock();
-        assert!(generations.young.len() + generations.old.len() <= 2 * GENERATION);
+        assert!(interner.0.lock().texts.len() <= 2 * GENERATION);
     }
 
     #[test]
@@ -110,5 +146,21 @@ mod tests {
         let a = interner.with(|texts| texts.get(&long));
         let b = interner.with(|texts| texts.get(&long));
         assert!(!Arc::ptr_eq(&a, &b));
+    }
+
+    #[test]
+    fn objects_of_one_template_share_their_labels() {
+        let interner = Interner::default();
+        let labels = |hash: &str| {
+            interner.with(|texts| {
+                let pairs = vec![
+                    (texts.get("app"), texts.get("shop")),
+                    (texts.get("hash"), texts.get(hash)),
+                ];
+                texts.labels(pairs)
+            })
+        };
+        assert!(Arc::ptr_eq(&labels("1"), &labels("1")));
+        assert!(!Arc::ptr_eq(&labels("1"), &labels("2")));
     }
 }

@@ -8,3 +8,5 @@ mod time;
 mod write;
 
 pub use object_meta::ObjectMeta;
+pub(crate) use object_meta::Pair;
+pub(crate) use owner::Owner;

@@ -9,7 +9,7 @@ use super::owner::Owner;
 use super::time::Seconds;
 
 /// A key and a value, shared with other objects where the decoder could.
-pub(super) type Pair = (Arc<str>, Arc<str>);
+pub(crate) type Pair = (Arc<str>, Arc<str>);
 
 /// The metadata of an object: all that Kubernetes' `ObjectMeta` holds but `managedFields` and the long unused
 /// `selfLink`.
@@ -41,7 +41,7 @@ pub struct ObjectMeta {
     pub(super) generation: Option<i64>,
     pub(super) creation: Seconds,
     /// Sorted by key, each key once.
-    pub(super) labels: Box<[Pair]>,
+    pub(super) labels: Arc<[Pair]>,
     /// Sorted by key, each key once.
     pub(super) annotations: Box<[Pair]>,
     /// What many objects do not have; `None` if this one has nothing of it.
@@ -54,7 +54,7 @@ pub(super) struct Rare {
     pub(super) generate_name: Option<Arc<str>>,
     pub(super) deletion: Seconds,
     pub(super) deletion_grace_period_seconds: Option<i64>,
-    pub(super) owners: Box<[Owner]>,
+    pub(super) owners: Arc<[Owner]>,
     pub(super) finalizers: Box<[Arc<str>]>,
 }
 

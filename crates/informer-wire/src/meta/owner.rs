@@ -5,8 +5,8 @@ use std::sync::Arc;
 use informer_store::{OwnerReference, Uid};
 
 /// One entry of `metadata.ownerReferences`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Owner {
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) struct Owner {
     pub(super) api_version: Arc<str>,
     pub(super) kind: Arc<str>,
     pub(super) name: Arc<str>,

@@ -51,9 +51,9 @@ impl ObjectMeta {
                 _ => {}
             }
         }
-        meta.labels = sorted(many.labels);
-        meta.annotations = sorted(many.annotations);
-        rare.owners = many.owners.into_boxed_slice();
+        meta.labels = texts.labels(sorted(many.labels));
+        meta.annotations = sorted(many.annotations).into_boxed_slice();
+        rare.owners = texts.owners(many.owners);
         rare.finalizers = many.finalizers.into_boxed_slice();
         if rare != Rare::default() {
             meta.rare = Some(Box::new(rare));
@@ -81,7 +81,7 @@ impl ObjectMeta {
         write_time(8, self.creation, out);
         write_time(9, rare.deletion, out);
         write_number(10, rare.deletion_grace_period_seconds, out);
-        for (no, pairs) in [(11, &self.labels), (12, &self.annotations)] {
+        for (no, pairs) in [(11, &*self.labels), (12, &*self.annotations)] {
             for (key, value) in pairs {
                 let mut entry = Vec::with_capacity(key.len() + value.len() + 8);
                 write_bytes(1, key.as_bytes(), &mut entry);
@@ -89,7 +89,7 @@ impl ObjectMeta {
                 write_bytes(no, &entry, out);
             }
         }
-        for owner in &rare.owners {
+        for owner in &*rare.owners {
             write_bytes(13, &owner_bytes(owner), out);
         }
         for finalizer in &rare.finalizers {
@@ -155,14 +155,14 @@ fn pair(bytes: &[u8], texts: &mut Texts<'_>) -> Result<Pair, Fault> {
 }
 
 /// The pairs by key; of a key that comes twice the last counts.
-pub(super) fn sorted(mut pairs: Vec<Pair>) -> Box<[Pair]> {
+pub(super) fn sorted(mut pairs: Vec<Pair>) -> Vec<Pair> {
     // Servers write them sorted.
     if !pairs.is_sorted_by(|(a, _), (b, _)| a < b) {
         pairs.reverse();
         pairs.sort_by(|(a, _), (b, _)| a.cmp(b));
         pairs.dedup_by(|(a, _), (b, _)| a == b);
     }
-    pairs.into_boxed_slice()
+    pairs
 }
 
 fn owner(bytes: &[u8], texts: &mut Texts<'_>) -> Result<Owner, Fault> {

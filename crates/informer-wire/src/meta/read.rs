@@ -102,9 +102,17 @@ impl<'de> Visitor<'de> for MetaSeed<'_, '_> {
                 Field::DeletionGracePeriodSeconds => {
                     rare.deletion_grace_period_seconds = map.next_value()?;
                 }
-                Field::Labels => meta.labels = map.next_value_seed(Pairs(texts))?,
-                Field::Annotations => meta.annotations = map.next_value_seed(Pairs(texts))?,
-                Field::OwnerReferences => rare.owners = map.next_value_seed(Owners(texts))?,
+                Field::Labels => {
+                    let labels = map.next_value_seed(Pairs(texts))?;
+                    meta.labels = texts.labels(labels);
+                }
+                Field::Annotations => {
+                    meta.annotations = map.next_value_seed(Pairs(texts))?.into_boxed_slice();
+                }
+                Field::OwnerReferences => {
+                    let owners = map.next_value_seed(Owners(texts))?;
+                    rare.owners = texts.owners(owners);
+                }
                 Field::Finalizers => rare.finalizers = map.next_value_seed(Finalizers(texts))?,
                 Field::Other => {
                     map.next_value::<IgnoredAny>()?;
@@ -221,14 +229,14 @@ macro_rules! null_is_empty {
 /// Labels or annotations.
 struct Pairs<'a, 't>(&'a mut Texts<'t>);
 
-container!(Pairs -> Box<[Pair]>);
+container!(Pairs -> Vec<Pair>);
 
 impl<'de> Visitor<'de> for Pairs<'_, '_> {
-    type Value = Box<[Pair]>;
+    type Value = Vec<Pair>;
 
     null_is_empty!("a map of strings", deserialize_map);
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Box<[Pair]>, A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Vec<Pair>, A::Error> {
         let texts = self.0;
         let mut pairs: Vec<Pair> = Vec::with_capacity(map.size_hint().unwrap_or(0).min(64));
         while let Some(key) = map.next_key_seed(Shared(texts))? {
@@ -285,10 +293,10 @@ impl<'de> Visitor<'de> for Finalizers<'_, '_> {
 /// Owner references.
 struct Owners<'a, 't>(&'a mut Texts<'t>);
 
-container!(Owners -> Box<[Owner]>);
+container!(Owners -> Vec<Owner>);
 
 impl<'de> Visitor<'de> for Owners<'_, '_> {
-    type Value = Box<[Owner]>;
+    type Value = Vec<Owner>;
 
     null_is_empty!("an array of owner references", deserialize_seq);
 
@@ -298,7 +306,7 @@ impl<'de> Visitor<'de> for Owners<'_, '_> {
         while let Some(owner) = seq.next_element_seed(OwnerSeed(texts))? {
             all.push(owner);
         }
-        Ok(all.into_boxed_slice())
+        Ok(all)
     }
 }
 

@@ -45,7 +45,7 @@ impl Serialize for ObjectMeta {
         some(
             &mut out,
             "ownerReferences",
-            Some(&rare.owners).filter(|owners| !owners.is_empty()),
+            Some(&*rare.owners).filter(|owners| !owners.is_empty()),
         )?;
         let finalizers: Vec<&str> = rare
             .finalizers
