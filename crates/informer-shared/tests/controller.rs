@@ -17,7 +17,7 @@ use informer_shared::{
 use informer_store::{IndexValues, Indexers, Object, ObjectKey, Store};
 use k8s_openapi::api::core::v1::ConfigMap;
 use parking_lot::Mutex;
-use support::{Cluster, SECONDS, Seen, soon, until, value_of};
+use support::{Cluster, SECONDS, Seen, line, soon, until, value_of};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
@@ -30,7 +30,7 @@ fn key(name: &str) -> ObjectKey {
 /// A handler that fails while it is told to, for some names.
 #[derive(Clone, Default)]
 struct Picky {
-    seen: Seen,
+    heard: Arc<Mutex<Vec<String>>>,
     refused: Arc<Mutex<Vec<&'static str>>>,
     refusals: Arc<AtomicUsize>,
 }
@@ -42,7 +42,7 @@ impl EventHandler<ConfigMap> for Picky {
             self.refusals.fetch_add(1, Ordering::Relaxed);
             return Err(format!("{name} is refused").into());
         }
-        self.seen.tell(&event);
+        self.heard.lock().push(line(&event));
         Ok(())
     }
 }
@@ -158,7 +158,7 @@ async fn a_plain_informer_follows_writers_on_three_threads() {
 }
 
 // CT2: whatever happens before and after the first list, only a step from one value to the next is told, and repeats.
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn only_steps_that_were_made_are_told() {
     let cluster = Cluster::new();
     for n in 0..20 {
@@ -195,7 +195,7 @@ async fn only_steps_that_were_made_are_told() {
 }
 
 // CT3, INV-CTRL-1: the caller of `run` gets a handler's panic; the batch is not lost, and nothing waits for ever.
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_panic_of_the_handler_reaches_the_caller_of_run() {
     let cluster = Cluster::with(1);
     let fail = |event: &Event<ConfigMap>| -> () { panic!("at {}", event.key()) };
@@ -246,8 +246,44 @@ async fn a_transform_is_seen_everywhere_and_done_once() {
     ended(&stop, run).await;
 }
 
+// DF9: deletions carry transformed objects too, those that a list infers once transformed.
+#[tokio::test(start_paused = true)]
+async fn deletions_carry_transformed_objects() {
+    let cluster = Cluster::with(2);
+    let ends = Arc::new(Mutex::new(Vec::new()));
+    let log = Arc::clone(&ends);
+    let handler = move |event: Event<ConfigMap>| {
+        if let Event::Deleted { object, .. } = &event {
+            log.lock()
+                .push(format!("{}={}", object.name(), value_of(object)));
+        }
+        async {}
+    };
+    let transform = |object: &mut ConfigMap| {
+        let value = format!("{}!", value_of(object));
+        object.data = Some([("value".to_owned(), value)].into());
+        Ok::<(), std::convert::Infallible>(())
+    };
+    let informer = Informer::builder(cluster.clone(), handler)
+        .transform(transform)
+        .build()
+        .unwrap();
+    let monitor = informer.monitor();
+    let stop = CancellationToken::new();
+    let run = tokio::spawn(informer.run(stop.clone()));
+    soon(monitor.synced()).await.unwrap();
+    cluster.delete("0");
+    until("the first end", || ends.lock().len() == 1).await;
+    cluster.while_away(|cluster| {
+        cluster.delete("1");
+    });
+    until("the second end", || ends.lock().len() == 2).await;
+    assert_eq!(*ends.lock(), ["0=first!", "1=first!"]);
+    ended(&stop, run).await;
+}
+
 // CT6, P6, INV-CTRL-2: keys that fail are counted, told and named; the others are applied.
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn failing_keys_of_a_batch_touch_no_other() {
     let cluster = Cluster::with(4);
     let store = Store::new();
@@ -344,7 +380,7 @@ async fn a_key_that_fails_is_tried_again_if_asked_for() {
 }
 
 // CT7, P3, INV-CTRL-4: the same history and store in both orders; what a list lacks is deleted first.
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_list_makes_the_same_history_in_both_orders() {
     let mut histories = Vec::new();
     for order in [Order::ByKey, Order::InOrder] {
@@ -389,7 +425,7 @@ async fn a_list_makes_the_same_history_in_both_orders() {
 }
 
 // CT8, INV-CTRL-3: events missed while the watch was away are told by the list, once, and not as initial.
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn what_was_missed_is_told_once_and_not_as_initial() {
     let cluster = Cluster::with(2);
     let seen = Seen::new();
@@ -413,7 +449,7 @@ async fn what_was_missed_is_told_once_and_not_as_initial() {
 }
 
 // CT9, CT10: the store's version follows updates, deletes and bookmarks; objects without one leave it where it was.
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn the_stores_version_follows_what_was_applied() {
     let cluster = Cluster::with(1);
     let informer = Informer::builder(cluster.clone(), Seen::new())
@@ -456,7 +492,7 @@ async fn the_stores_version_follows_what_was_applied() {
 }
 
 // CT11, P7: what a deletion tells names its object, known to the end or not; a new life ends the old one.
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn deletions_name_their_object() {
     for (how, expected) in [
         (RecreatedAs::DeletedAndAdded, vec!["-ns/0 unknown", "+ns/0"]),
@@ -502,7 +538,7 @@ async fn deletions_name_their_object() {
 }
 
 // INV-CTRL-2: errors of the handler are counted, told, and repaired by the next list, deletions too.
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn what_the_handler_failed_at_is_told_again_by_the_next_list() {
     let cluster = Cluster::with(3);
     let handler = Picky::default();
@@ -519,8 +555,8 @@ async fn what_the_handler_failed_at_is_told_again_by_the_next_list() {
     let stop = CancellationToken::new();
     let run = tokio::spawn(informer.run(stop.clone()));
     soon(monitor.synced()).await.unwrap();
-    assert_eq!(handler.seen.lines(), ["+0=first initial"]);
-    // One changes and is told, the other is deleted, which fails too.
+    assert_eq!(*handler.heard.lock(), ["+0=first initial"]);
+    // The deletion fails too.
     cluster.delete("2");
     until("three failures", || monitor.status().failures == 3).await;
     assert_eq!(hooked.load(Ordering::Relaxed), 3);
@@ -531,6 +567,10 @@ async fn what_the_handler_failed_at_is_told_again_by_the_next_list() {
     ended(&stop, run).await;
     assert_eq!(handler.refusals.load(Ordering::Relaxed), 3);
     assert_eq!(monitor.status().repaired, 2);
+    let mut heard = handler.heard.lock().split_off(1);
+    heard.sort();
+    // A deletion is told as it was, an object that is there as an update that changes nothing.
+    assert_eq!(heard, ["+another=1", "-2", "=1 relist"]);
 }
 
 // peers 44: an object that changed while disconnected is told exactly once to a handler without resync.
@@ -621,7 +661,7 @@ async fn a_controller_asks_whether_to_resync_and_passes_settings_on() {
 }
 
 // NewIndexerInformer, and a clash of indexes.
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_plain_informer_keeps_indexes() {
     let by_value = || {
         Indexers::new().index(

@@ -19,6 +19,7 @@ const fn seen_by(
 
 const STORE: &str = "informer-store";
 const FIFO: &str = "informer-delta-fifo";
+const SHARED: &str = "informer-shared";
 
 /// In the order of the crates.
 pub(super) const MUTANTS: &[Mutant] = &[
@@ -207,5 +208,47 @@ pub(super) const MUTANTS: &[Mutant] = &[
         FIFO,
         "batches",
         "one_batch_is_out_at_a_time",
+    ),
+    seen_by(
+        "fifo-in-order-key-twice",
+        FIFO,
+        "in_order",
+        "a_second_change_of_a_key_begins_the_next_batch",
+    ),
+    seen_by(
+        "fifo-drop-what-failed",
+        FIFO,
+        "batches",
+        "keys_that_could_not_be_applied_come_back_alone",
+    ),
+    seen_by(
+        "fifo-bring-deleted-back",
+        FIFO,
+        "newest_wins",
+        "an_old_event_does_not_bring_a_deleted_object_back",
+    ),
+    seen_by(
+        "fifo-count-unordered-additions",
+        FIFO,
+        "batches",
+        "additions_in_no_order_tell_no_version",
+    ),
+    seen_by(
+        "fifo-forget-the-rewind",
+        FIFO,
+        "newest_wins",
+        "after_a_rewind_an_unreadable_copy_of_before_hides_nothing",
+    ),
+    seen_by(
+        "controller-swallow-errors",
+        SHARED,
+        "controller",
+        "failing_keys_of_a_batch_touch_no_other",
+    ),
+    seen_by(
+        "informer-repair-nothing",
+        SHARED,
+        "controller",
+        "what_the_handler_failed_at_is_told_again_by_the_next_list",
     ),
 ];

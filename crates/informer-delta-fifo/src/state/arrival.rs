@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use informer_store::{Object, ObjectKey, ResourceVersion};
+use informer_store::{Object, ObjectKey, ResourceVersion, mutant};
 
 /// When a list was opened.
 #[derive(Debug, Clone, Copy)]
@@ -57,6 +57,7 @@ impl Arrival {
     /// True for a copy of a time that the server went back from.
     pub(crate) fn is_undone<K: Object>(&self, object: &K) -> bool {
         self.is_rewound
+            && !mutant!("fifo-forget-the-rewind")
             && object
                 .resource_version()
                 .is_some_and(|version| self.is_beyond(&version))
@@ -70,7 +71,7 @@ impl Arrival {
     /// An object was told as added. Where nothing is known of how far all has arrived, this tells nothing of it: a
     /// watch that starts at no version first tells of what is there, in no order.
     pub(crate) fn arrive_added(&mut self, version: Option<ResourceVersion>) {
-        if self.complete.is_some() || self.open > 0 {
+        if self.complete.is_some() || self.open > 0 || mutant!("fifo-count-unordered-additions") {
             self.arrive(version);
         }
     }

@@ -60,6 +60,7 @@ impl<K: Object> State<K> {
         let newest = self.newest(key);
         // What is older than all that has arrived has been deleted since.
         if matches!(newest, Newest::Absent)
+            && !mutant!("fifo-bring-deleted-back")
             && version
                 .zip(self.arrival.complete())
                 .is_some_and(|(own, complete)| own.is_older_than(complete))

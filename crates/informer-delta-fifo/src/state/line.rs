@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use std::time::Instant;
 
 use hashbrown::HashTable;
-use informer_store::{ObjectKey, ResourceVersion};
+use informer_store::{ObjectKey, ResourceVersion, mutant};
 
 use crate::delta::{Deleted, Delta};
 use crate::state::flight::Flight;
@@ -187,6 +187,7 @@ impl<K> Line<K> {
             if taken
                 .find(hash, |&at: &usize| entries[at].key == next.key)
                 .is_some()
+                && !mutant!("fifo-in-order-key-twice")
             {
                 break;
             }

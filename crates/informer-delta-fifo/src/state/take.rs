@@ -132,7 +132,9 @@ impl<K: Object> State<K> {
             .filter_map(|(key, told)| self.returning_entry(&flight, key, told))
             .collect();
         self.counts.returned_keys += entries.len() as u64;
-        self.return_entries(entries);
+        if !mutant!("fifo-drop-what-failed") {
+            self.return_entries(entries);
+        }
         Some(Applied::Whole(flight))
     }
 

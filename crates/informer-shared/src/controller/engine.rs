@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use informer_delta_fifo::{Batch, DeltaFifo};
-use informer_store::{Object, ObjectKey};
+use informer_store::{Object, ObjectKey, mutant};
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
@@ -102,7 +102,9 @@ impl<K: Object, P: Process<K>> Engine<K, P> {
 
     /// The whole of one batch. Returns how long to wait before the next one.
     async fn apply(&mut self, batch: Batch<K>) -> Option<Duration> {
-        let failures = self.process.process(&batch).await.err().unwrap_or_default();
+        let failures = self.process.process(&batch).await.err();
+        let failures = failures.filter(|_| !mutant!("controller-swallow-errors"));
+        let failures = failures.unwrap_or_default();
         self.note(&batch, &failures);
         let retried = !failures.is_empty() && self.retry_on_error;
         if retried {

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use informer_delta_fifo::Batch;
-use informer_store::{Object, ObjectKey, Store};
+use informer_store::{Object, ObjectKey, Store, mutant};
 
 use crate::apply::RecreatedAs;
 use crate::controller::{Failures, Process, write};
@@ -56,7 +56,7 @@ impl<K: Object, H: EventHandler<K>> Process<K> for InformerProcess<K, H> {
         let (notifications, _counts) = write(&self.store, batch, self.recreated);
         let mut failures = Failures::new();
         let mut to_repair = HashMap::new();
-        if batch.replace().is_some() {
+        if batch.replace().is_some() && !mutant!("informer-repair-nothing") {
             to_repair = std::mem::take(&mut self.missed);
         }
         for told in notifications {
