@@ -24,6 +24,8 @@
 //! What goes wrong is told to a [`WatchErrorHandler`], logged by `tracing` within the span `reflector`, and kept in
 //! the [`ReflectorStatus`].
 //!
+//! Programs that want no cache use [`tools`]: a watch that goes on, and waiting until a condition holds.
+//!
 //! The decisions are made by a state machine without I/O, [`machine::Machine`].
 //!
 //! # The resource `events`
@@ -60,6 +62,7 @@ pub mod machine;
 mod report;
 mod source;
 mod status;
+pub mod tools;
 
 pub use boxed::BoxListerWatcher;
 pub use config::{FirstList, ListMode, ReflectorConfig};

@@ -62,6 +62,9 @@ impl<K: Object> List<K> {
         resource_version: ResourceVersion,
     ) {
         let mut gone = self.missing(batch.root());
+        if crate::mutant!("store-keep-unlisted") {
+            gone.clear();
+        }
         if !gone.is_empty() && gone.len() == batch.len() && batch.root().overlay.is_none() {
             batch.clear();
             gone.clear();

@@ -138,8 +138,12 @@ impl<K: Object> DeltaSink<K> for Store<K> {
 
     fn delete(&self, key: ObjectKey, deletion: Deletion<K>) {
         let mut batch = self.begin_batch();
-        batch.delete(&key, &deletion);
-        advance(&mut batch, deletion.resource_version);
+        if !crate::mutant!("store-lose-deletions") {
+            batch.delete(&key, &deletion);
+        }
+        if !crate::mutant!("store-forget-version-of-deletions") {
+            advance(&mut batch, deletion.resource_version);
+        }
         batch.commit();
     }
 

@@ -21,6 +21,10 @@ const STORE: &str = "informer-store";
 const FIFO: &str = "informer-delta-fifo";
 const SHARED: &str = "informer-shared";
 
+/// The simulation: a few hundred seeds of everything together.
+const SIM: &str = "informer-sim";
+const SEEDS: &str = "whatever_goes_wrong_every_promise_is_kept_and_all_comes_to_rest_at_the_truth";
+
 /// In the order of the crates.
 pub(super) const MUTANTS: &[Mutant] = &[
     seen_by(
@@ -251,4 +255,22 @@ pub(super) const MUTANTS: &[Mutant] = &[
         "controller",
         "what_the_handler_failed_at_is_told_again_by_the_next_list",
     ),
+    seen_by("reflector-advance-beyond-bookmark", SIM, "seeds", SEEDS),
+    seen_by("reflector-advance-by-first-state", SIM, "seeds", SEEDS),
+    seen_by("reflector-apply-partial-list", SIM, "seeds", SEEDS),
+    seen_by("reflector-forget-rewind", SIM, "seeds", SEEDS),
+    seen_by("reflector-forget-selector", SIM, "seeds", SEEDS),
+    seen_by("reflector-ignore-retry-after", SIM, "seeds", SEEDS),
+    seen_by("reflector-keep-too-large", SIM, "seeds", SEEDS),
+    seen_by("reflector-keep-undone-copies", SIM, "seeds", SEEDS),
+    seen_by("reflector-lose-deletions", SIM, "seeds", SEEDS),
+    seen_by("reflector-no-wait-after-empty-watch", SIM, "seeds", SEEDS),
+    seen_by("reflector-relist-after-good-end", SIM, "seeds", SEEDS),
+    seen_by("reflector-reset-backoff-early", SIM, "seeds", SEEDS),
+    seen_by("reflector-take-cut-list", SIM, "seeds", SEEDS),
+    seen_by("reflector-version-beside-token", SIM, "seeds", SEEDS),
+    seen_by("reflector-wait-for-ever-for-a-watch", SIM, "seeds", SEEDS),
+    seen_by("store-forget-version-of-deletions", SIM, "seeds", SEEDS),
+    seen_by("store-keep-unlisted", SIM, "seeds", SEEDS),
+    seen_by("store-lose-deletions", SIM, "seeds", SEEDS),
 ];

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use informer_store::{Deletion, DeltaSink, Known, Object, ObjectKey, Replace as _};
+use informer_store::{Deletion, DeltaSink, Known, Object, ObjectKey, Replace as _, mutant};
 use informer_wire::{DecodeError, Decoded, SetAside, WatchEvent};
 
 use super::drive::Driver;
@@ -168,6 +168,9 @@ impl<L: ListerWatcher, S: DeltaSink<L::Object>> Driver<L, S> {
                 version,
             } => {
                 self.aside.clear(&key);
+                if kind == EventKind::Deleted && mutant!("reflector-lose-deletions") {
+                    return;
+                }
                 self.apply_usable(kind, key, object, version);
             }
             Received::Unusable {

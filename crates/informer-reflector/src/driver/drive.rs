@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use fastrand::Rng;
-use informer_store::{DeltaSink, Replace as _, ReplaceEnd, ResourceVersion};
+use informer_store::{DeltaSink, Replace as _, ReplaceEnd, ResourceVersion, mutant};
 use informer_wire::ListOptions;
 use tokio::sync::watch;
 use tokio::time::sleep_until;
@@ -206,7 +206,9 @@ impl<L: ListerWatcher, S: DeltaSink<L::Object>> Driver<L, S> {
                 .sink
                 .known(key)
                 .and_then(|known| known.resource_version);
-            if known.is_some_and(|known| to.is_older_than(&known)) {
+            if known.is_some_and(|known| to.is_older_than(&known))
+                && !mutant!("reflector-keep-undone-copies")
+            {
                 replace.remove(key);
             }
         }

@@ -16,7 +16,7 @@ use crate::lister_watcher::{ListEvent, ListRequest, ListerWatcher};
 type Asking<T> = Pin<Box<dyn Future<Output = Result<T, ListWatchError>> + Send>>;
 
 /// The request under way.
-pub(super) enum Io<L: ListerWatcher> {
+pub(crate) enum Io<L: ListerWatcher> {
     Idle,
     AskingList(Asking<L::List>),
     AskingWatch(Asking<L::Watch>),
@@ -25,7 +25,7 @@ pub(super) enum Io<L: ListerWatcher> {
 }
 
 /// What a request brings.
-pub(super) enum Incoming<K> {
+pub(crate) enum Incoming<K> {
     /// The server has agreed; the stream has begun.
     Opened,
     List(ListEvent<K>),
@@ -35,18 +35,18 @@ pub(super) enum Incoming<K> {
 }
 
 impl<L: ListerWatcher> Io<L> {
-    pub(super) fn list(lister: &Arc<L>, request: ListRequest) -> Self {
+    pub(crate) fn list(lister: &Arc<L>, request: ListRequest) -> Self {
         let lister = Arc::clone(lister);
         Self::AskingList(Box::pin(async move { lister.list(request).await }))
     }
 
-    pub(super) fn watch(lister: &Arc<L>, options: ListOptions) -> Self {
+    pub(crate) fn watch(lister: &Arc<L>, options: ListOptions) -> Self {
         let lister = Arc::clone(lister);
         Self::AskingWatch(Box::pin(async move { lister.watch(options).await }))
     }
 
     /// What comes next; waits for ever where no request is under way. Loses nothing when dropped.
-    pub(super) async fn next(&mut self) -> Incoming<L::Object> {
+    pub(crate) async fn next(&mut self) -> Incoming<L::Object> {
         poll_fn(|cx| self.poll_next(cx)).await
     }
 

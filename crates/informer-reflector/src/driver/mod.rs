@@ -3,7 +3,7 @@
 mod apply;
 mod drive;
 mod hooks;
-mod io;
+pub(crate) mod io;
 mod set_aside;
 
 use std::error::Error as StdError;

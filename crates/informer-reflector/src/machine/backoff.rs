@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use fastrand::Rng;
+use informer_store::mutant;
 
 /// How long to wait after failures.
 ///
@@ -111,7 +112,9 @@ impl Backoff {
             .healthy_since
             .take()
             .map(|since| now.duration_since(since));
-        if health.is_some_and(|health| health >= self.config.reset_after) {
+        if health.is_some_and(|health| {
+            health >= self.config.reset_after || mutant!("reflector-reset-backoff-early")
+        }) {
             self.step = self.config.initial;
             self.fresh = true;
         }
@@ -128,7 +131,8 @@ impl Backoff {
         self.fail(now);
         let delay = self.jittered(self.step, rng);
         self.step = self.step.mul_f64(self.config.factor).min(self.config.max);
-        let Some(asked) = asked.map(|asked| asked.min(MAX_RETRY_AFTER)) else {
+        let heeded = asked.filter(|_| !mutant!("reflector-ignore-retry-after"));
+        let Some(asked) = heeded.map(|asked| asked.min(MAX_RETRY_AFTER)) else {
             return delay;
         };
         // Everyone was told the same time, so spread out behind it.

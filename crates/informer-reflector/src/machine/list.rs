@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use informer_store::ResourceVersion;
+use informer_store::{ResourceVersion, mutant};
 use informer_wire::ListMeta;
 
 use super::Machine;
@@ -118,6 +118,9 @@ impl Machine {
         // Neither the resource version nor its match may stand beside a token, which holds both.
         options.limit = listing.limit;
         options.continue_token = Some(token.to_owned());
+        if mutant!("reflector-version-beside-token") {
+            options.resource_version.clone_from(&self.resume);
+        }
         let use_known = listing.use_known;
         self.actions.push_back(Action::List { options, use_known });
     }
@@ -156,7 +159,7 @@ impl Machine {
             FailureKind::Expired | FailureKind::TooLarge if asked_version => {
                 self.leave();
                 self.attempts = self.attempts.saturating_add(1);
-                self.rv_unavailable = true;
+                self.rv_unavailable = !mutant!("reflector-keep-too-large");
                 self.start_list(now, full);
             }
             kind => {
@@ -169,6 +172,10 @@ impl Machine {
 
     /// The stream of a page ended before the page did.
     pub(super) fn list_cut_short(&mut self, now: Instant) {
+        if mutant!("reflector-take-cut-list") {
+            self.list_complete(now);
+            return;
+        }
         self.notice_fault(Fault::Protocol("a page of a list broke off before its end"));
         self.list_failed(now, Failure::new(FailureKind::Transport));
     }

@@ -49,7 +49,7 @@ use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 use fastrand::Rng;
-use informer_store::ResourceVersion;
+use informer_store::{ResourceVersion, mutant};
 use informer_wire::ListOptions;
 
 pub use self::action::{Action, EventKind, EventMeta, Fault, Notice, Verdict};
@@ -82,6 +82,8 @@ pub struct Machine {
     paginated: bool,
     /// A replace has begun and is neither finished nor aborted.
     replacing: bool,
+    /// Only watches, from the first version on.
+    never_lists: bool,
     streaming: Streaming,
     empty_closes: u32,
     internal_errors: RetryWindow,
@@ -139,6 +141,7 @@ impl Machine {
             distrusted: None,
             paginated: false,
             replacing: false,
+            never_lists: false,
             streaming: Streaming {
                 supported: supports_watch_list,
                 refused: false,
@@ -152,6 +155,16 @@ impl Machine {
             next_resync: None,
             next_relist: None,
             counts: Counts::default(),
+        }
+    }
+
+    /// A machine that watches from a version on and never lists: where it should, it watches again.
+    #[must_use]
+    pub fn watch_from(config: ReflectorConfig, version: ResourceVersion, rng: Rng) -> Self {
+        Self {
+            resume: Some(version),
+            never_lists: true,
+            ..Self::new(config, false, rng)
         }
     }
 
@@ -318,6 +331,10 @@ impl Machine {
 
     /// Gets the present state: as a streaming list where that works, else by a list.
     fn start_sync(&mut self, now: Instant) {
+        if self.never_lists {
+            self.start_watch(now);
+            return;
+        }
         let streaming = &mut self.streaming;
         let list = std::mem::take(&mut streaming.list_next);
         let stream = self.config.list_mode != ListMode::List
@@ -335,6 +352,15 @@ impl Machine {
     fn leave(&mut self) {
         self.pending = None;
         self.actions.push_back(Action::Close);
+        if self.replacing && mutant!("reflector-apply-partial-list") {
+            let version = self
+                .resume
+                .clone()
+                .unwrap_or_else(|| ResourceVersion::new(""));
+            self.replacing = false;
+            let end = informer_store::ReplaceEnd::new(version);
+            self.actions.push_back(Action::FinishReplace(end));
+        }
         if std::mem::take(&mut self.replacing) {
             self.actions.push_back(Action::AbortReplace);
         }
@@ -390,6 +416,9 @@ impl Machine {
         options
             .label_selector
             .clone_from(&self.config.label_selector);
+        if mutant!("reflector-forget-selector") && self.synced {
+            options.label_selector = None;
+        }
         options
             .field_selector
             .clone_from(&self.config.field_selector);

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use informer_store::{ReplaceEnd, ResourceVersion};
+use informer_store::{ReplaceEnd, ResourceVersion, mutant};
 
 use super::Machine;
 use super::action::{Action, Fault, Notice};
@@ -41,7 +41,7 @@ impl Machine {
         let version = got.clone().unwrap_or_else(|| ResourceVersion::new(""));
         self.replacing = false;
         self.actions.push_back(Action::FinishReplace(
-            ReplaceEnd::new(version).rewind(rewind),
+            ReplaceEnd::new(version).rewind(rewind && !mutant!("reflector-forget-rewind")),
         ));
         self.resume = got;
         self.pending = None;

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use informer_store::ResourceVersion;
+use informer_store::{ResourceVersion, mutant};
 use informer_wire::ResourceVersionMatch;
 
 use super::Machine;
@@ -121,7 +121,12 @@ impl Machine {
             return Verdict::Skip;
         };
         match event.kind {
-            EventKind::Added => initial.last_added = now,
+            EventKind::Added => {
+                initial.last_added = now;
+                if mutant!("reflector-advance-by-first-state") {
+                    self.resume.clone_from(&event.resource_version);
+                }
+            }
             EventKind::Bookmark {
                 initial_events_end: true,
             } => {
@@ -192,6 +197,12 @@ impl Machine {
             self.made_progress();
         }
         self.pending = Some(version.clone());
+        if let (true, Some(at)) = (
+            mutant!("reflector-advance-beyond-bookmark"),
+            version.as_u64(),
+        ) {
+            self.pending = Some((at + 1).into());
+        }
         Verdict::Apply
     }
 
@@ -228,6 +239,15 @@ impl Machine {
             .opened
             .map_or(Duration::ZERO, |opened| now.duration_since(opened));
         let progressed = watching.progressed;
+        if mutant!("reflector-relist-after-good-end") {
+            self.leave();
+            self.wait(now, None, Then::Sync);
+            return;
+        }
+        if mutant!("reflector-no-wait-after-empty-watch") {
+            self.rewatch(now);
+            return;
+        }
         if lived >= GOOD_LIFE || (progressed && lived > SHORT_LIFE) {
             self.empty_closes = 0;
             self.rewatch(now);
@@ -262,7 +282,7 @@ impl Machine {
             }) => now.duration_since(*opened),
             _ => Duration::ZERO,
         };
-        if self.silence.ended_silent(silent_for) && self.resume.is_some() {
+        if !self.never_lists && self.silence.ended_silent(silent_for) && self.resume.is_some() {
             self.start_probe(now);
         } else if self.resume.is_some() {
             self.start_watch(now);
@@ -283,7 +303,7 @@ impl Machine {
                 self.fail(now, asked, Then::Sync);
             }
             FailureKind::TooLarge => {
-                self.rv_unavailable = true;
+                self.rv_unavailable = !mutant!("reflector-keep-too-large");
                 if self.backoff.fail(now) {
                     self.leave();
                     self.attempts = self.attempts.saturating_add(1);
@@ -319,7 +339,7 @@ impl Machine {
         let asked = failure.retry_after;
         match failure.kind {
             FailureKind::Expired | FailureKind::TooLarge if asked_version => {
-                self.rv_unavailable = true;
+                self.rv_unavailable = !mutant!("reflector-keep-too-large");
                 self.leave();
                 self.attempts = self.attempts.saturating_add(1);
                 self.start_sync(now);

@@ -7,4 +7,5 @@ mod properties;
 mod running;
 mod streaming;
 mod support;
+mod tools;
 mod watches;
