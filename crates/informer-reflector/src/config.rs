@@ -40,6 +40,7 @@ pub struct ReflectorConfig {
     pub(crate) backoff: BackoffConfig,
     pub(crate) resync_period: Option<Duration>,
     pub(crate) relist_period: Option<Duration>,
+    pub(crate) check_consistency: bool,
     pub(crate) cluster: Option<String>,
     pub(crate) seed: Option<u64>,
 }
@@ -93,6 +94,7 @@ impl Default for ReflectorConfig {
             backoff: BackoffConfig::default(),
             resync_period: None,
             relist_period: None,
+            check_consistency: false,
             cluster: None,
             seed: None,
         }
@@ -221,6 +223,16 @@ impl ReflectorConfig {
         self
     }
 
+    /// Lists a second time after each list, at exactly its version, and reports what differs
+    /// ([`Report::Inconsistent`](crate::Report::Inconsistent)). For finding faults; it costs a whole list each time.
+    /// Default: false.
+    #[must_use]
+    #[doc(alias = "KUBE_WATCHLIST_INCONSISTENCY_DETECTOR")]
+    pub const fn check_consistency(mut self, check: bool) -> Self {
+        self.check_consistency = check;
+        self
+    }
+
     /// Puts all keys into a named cluster, so that one store can hold the objects of several.
     #[must_use]
     pub fn cluster(mut self, name: impl Into<String>) -> Self {
@@ -253,6 +265,7 @@ impl fmt::Debug for ReflectorConfig {
             .field("backoff", &self.backoff)
             .field("resync_period", &self.resync_period)
             .field("relist_period", &self.relist_period)
+            .field("check_consistency", &self.check_consistency)
             .field("cluster", &self.cluster)
             .field("seed", &self.seed)
             .finish()

@@ -44,7 +44,29 @@
 //! | feature | gives |
 //! |---|---|
 //! | `http` | a client that lists and watches over HTTP |
+//! | `metrics` | counts through the `metrics` facade, see below |
 //! | `k8s-openapi` | objects and resources of the `k8s-openapi` crate |
+//!
+//! # Metrics
+//! With the feature `metrics` each reflector counts through the facade of that name, under the label `resource`, which
+//! is its [name](Reflector::named). The status has the same figures without it.
+//!
+//! | name | kind | what |
+//! |---|---|---|
+//! | `informer_reflector_lists_total` | counter | lists that were begun, streaming ones included |
+//! | `informer_reflector_watches_total` | counter | watches that were asked for |
+//! | `informer_reflector_failures_total` | counter | requests and streams that failed; label `operation`: `list`, `streaming list`, `watch` |
+//! | `informer_reflector_events_total` | counter | events of watches, bookmarks included |
+//! | `informer_reflector_set_aside_total` | counter | versions of objects that were set aside |
+//! | `informer_reflector_rewinds_total` | counter | recognised rewinds of the server |
+//! | `informer_reflector_list_duration_seconds` | histogram | from asking for a list to its end in the sink |
+//! | `informer_reflector_synced` | gauge | 1 once the first list has arrived, 0 once the reflector has ended |
+//!
+//! # Logs
+//! Everything is logged by `tracing` within the span `reflector`, whose field `resource` is the reflector's name. Fields
+//! of the events: `during`, `error`, `attempts`, `retry_in_ms` where a list or watch failed; `key`, `resource_version`,
+//! `error` where an object was set aside; `from`, `to` for a rewind; `resource_version`, `answered_ms`, `decoded_ms`,
+//! `applied_ms` for each list, as a warning if it took more than 10 s.
 //!
 //! # Which crate do I want?
 //! For handlers that are told of changes use `informer-shared`, or `informer` for everything at once. For a store

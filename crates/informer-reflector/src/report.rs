@@ -39,6 +39,14 @@ pub enum Report<'a> {
         /// Where the server is now.
         to: &'a ResourceVersion,
     },
+    /// A list of one version was not what the sink was given at that version: the API server, something before it,
+    /// or this library is at fault. Only with [`check_consistency`](crate::ReflectorConfig::check_consistency).
+    Inconsistent {
+        /// Which version.
+        resource_version: &'a ResourceVersion,
+        /// Which objects differ: missing in one of the two, or in another copy.
+        keys: &'a [ObjectKey],
+    },
     /// Streaming lists do not work here. The reflector lists from now on.
     FellBack {
         /// Why.
@@ -87,6 +95,19 @@ impl fmt::Display for Report<'_> {
                     f,
                     "the API server went back in time from resource version {from} to {to}"
                 )
+            }
+            Self::Inconsistent {
+                resource_version,
+                keys,
+            } => {
+                write!(f, "a second list of version {resource_version} differs in")?;
+                keys.iter()
+                    .take(5)
+                    .try_for_each(|key| write!(f, " {key}"))?;
+                match keys.len().saturating_sub(5) {
+                    0 => Ok(()),
+                    more => write!(f, " and {more} more"),
+                }
             }
             Self::FellBack { reason } => {
                 write!(f, "lists instead of streaming lists from now on: {reason}")

@@ -110,6 +110,13 @@ impl Checked {
         Alive(Arc::clone(&self.shared))
     }
 
+    /// A run that has failed is over; one that asks without end would never let the clock move on.
+    async fn end_if_broken(&self) {
+        if self.trace.verdict().is_err() {
+            std::future::pending::<()>().await;
+        }
+    }
+
     fn judge_rate(&self, state: &mut State) {
         let now = Instant::now();
         if let Some(until) = self.chaos.take_not_before() {
@@ -222,6 +229,7 @@ impl ListerWatcher for Checked {
             None => Place::List,
         };
         let alive = self.begin(place, &request.options);
+        self.end_if_broken().await;
         assert!(!self.chaos.panics(place), "{}", crate::run::ON_PURPOSE);
         let inner = self.inner.list(request).await?;
         Ok(CheckedStream {
@@ -235,6 +243,7 @@ impl ListerWatcher for Checked {
         let initial = options.send_initial_events == Some(true);
         let place = if initial { Place::Stream } else { Place::Watch };
         let alive = self.begin(place, &options);
+        self.end_if_broken().await;
         assert!(!self.chaos.panics(place), "{}", crate::run::ON_PURPOSE);
         let inner = self.inner.watch(options).await?;
         alive.0.lock().within = Some(initial);

@@ -267,7 +267,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
     seen_by("reflector-no-wait-after-empty-watch", SIM, "seeds", SEEDS),
     seen_by("reflector-relist-after-good-end", SIM, "seeds", SEEDS),
     seen_by("reflector-reset-backoff-early", SIM, "seeds", SEEDS),
-    seen_by("reflector-take-cut-list", SIM, "seeds", SEEDS),
+    seen_by("reflector-take-broken-list", SIM, "seeds", SEEDS),
     seen_by("reflector-version-beside-token", SIM, "seeds", SEEDS),
     seen_by("reflector-wait-for-ever-for-a-watch", SIM, "seeds", SEEDS),
     seen_by("store-forget-version-of-deletions", SIM, "seeds", SEEDS),

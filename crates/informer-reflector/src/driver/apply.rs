@@ -5,6 +5,7 @@ use std::sync::Arc;
 use informer_store::{Deletion, DeltaSink, Known, Object, ObjectKey, Replace as _, mutant};
 use informer_wire::{DecodeError, Decoded, SetAside, WatchEvent};
 
+use super::consistency;
 use super::drive::Driver;
 use crate::error::ListWatchError;
 use crate::lister_watcher::{ListEvent, ListerWatcher};
@@ -98,6 +99,9 @@ impl<L: ListerWatcher, S: DeltaSink<L::Object>> Driver<L, S> {
 
     /// Puts an object into the list that is coming in.
     fn collect(&mut self, item: Decoded<L::Object>) {
+        if self.config.check_consistency {
+            consistency::note(&mut self.copies, &item, |key| key);
+        }
         let received = self.receive(item);
         let Some(replace) = &mut self.replace else {
             return;
@@ -145,6 +149,7 @@ impl<L: ListerWatcher, S: DeltaSink<L::Object>> Driver<L, S> {
         };
         if let (Some(key), Some(replace)) = (key, &mut self.replace) {
             self.aside.clear_in_list(&key);
+            self.copies.remove(&key);
             replace.remove(&key);
         }
     }

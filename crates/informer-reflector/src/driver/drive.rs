@@ -13,8 +13,10 @@ use tokio::time::sleep_until;
 use tokio_util::sync::CancellationToken;
 
 use super::Reflector;
+use super::consistency::{self, Check, Copies, Difference};
 use super::hooks::{Hooks, panic_message};
 use super::io::{Incoming, Io};
+use super::metrics::Metrics;
 use super::set_aside::SetAsideObjects;
 use crate::config::ReflectorConfig;
 use crate::error::ListWatchError;
@@ -46,6 +48,10 @@ pub(super) struct Driver<L: ListerWatcher, S: DeltaSink<L::Object>> {
     status_due: bool,
     status_at: Instant,
     list_times: ListTimes,
+    metrics: Metrics,
+    /// Which copies the list that is coming in holds, where lists are checked.
+    pub(super) copies: Copies,
+    check: Option<Check>,
 }
 
 /// When the steps of a list were taken.
@@ -63,7 +69,7 @@ impl<L: ListerWatcher, S: DeltaSink<L::Object>> Driver<L, S> {
             config,
             hooks,
             status,
-            ..
+            name,
         } = reflector;
         let rng = config.seed.map_or_else(Rng::new, Rng::with_seed);
         let supports = supports_watch_list(&*lister_watcher);
@@ -83,6 +89,9 @@ impl<L: ListerWatcher, S: DeltaSink<L::Object>> Driver<L, S> {
             status_due: false,
             status_at: tokio::time::Instant::now().into_std(),
             list_times: ListTimes::default(),
+            metrics: Metrics::new(&name),
+            copies: Copies::new(),
+            check: None,
         }
     }
 
@@ -105,6 +114,7 @@ impl<L: ListerWatcher, S: DeltaSink<L::Object>> Driver<L, S> {
                 () = &mut stopped => return,
                 incoming = self.io.next() => self.handle_incoming(incoming),
                 () = &mut timer => {}
+                difference = consistency::found(&mut self.check) => self.report_difference(&difference),
                 // Nothing else to do at the moment.
                 () = std::future::ready(()), if self.status_due => self.publish_status(),
             }
@@ -135,7 +145,10 @@ impl<L: ListerWatcher, S: DeltaSink<L::Object>> Driver<L, S> {
                 self.machine.handle_opened(now);
             }
             Incoming::List(event) => self.handle_list_event(event),
-            Incoming::Watch(event) => self.handle_watch_event(event),
+            Incoming::Watch(event) => {
+                self.metrics.event();
+                self.handle_watch_event(event);
+            }
             Incoming::Failed(error) => self.handle_failure(&error),
             Incoming::Ended => self.machine.handle_end(now),
         }
@@ -171,6 +184,7 @@ impl<L: ListerWatcher, S: DeltaSink<L::Object>> Driver<L, S> {
                         answered: None,
                     };
                     self.aside.begin_list();
+                    self.copies.clear();
                     self.replace = Some(self.sink.begin_replace());
                 }
                 Action::FinishReplace(end) => self.finish_replace(end),
@@ -196,6 +210,7 @@ impl<L: ListerWatcher, S: DeltaSink<L::Object>> Driver<L, S> {
         replace.finish(end);
         self.aside.finish_list();
         self.log_list(decoded, &version.to_string());
+        self.check_list(version);
     }
 
     /// The last good copy of an object that is set aside stays; but after a rewind it may be from a future that
@@ -214,9 +229,30 @@ impl<L: ListerWatcher, S: DeltaSink<L::Object>> Driver<L, S> {
         }
     }
 
+    /// Starts to check the list that was handed over, if that is wanted and its version can be asked for.
+    fn check_list(&mut self, version: ResourceVersion) {
+        if !self.config.check_consistency || version.is_unset() {
+            return;
+        }
+        let copies = std::mem::take(&mut self.copies);
+        let options = self.modified(self.machine.base_options());
+        let lister = Arc::clone(&self.lister_watcher);
+        self.check = Some(consistency::check(lister, options, version, copies));
+    }
+
+    fn report_difference(&self, difference: &Difference) {
+        let (resource_version, keys) = (&difference.resource_version, &difference.keys[..]);
+        tracing::error!(%resource_version, ?keys, "a second list of the same version differs");
+        self.hooks.report(&Report::Inconsistent {
+            resource_version,
+            keys,
+        });
+    }
+
     fn log_list(&self, decoded: Instant, resource_version: &str) {
         let applied = self.now();
         let begun = self.list_times.begun.unwrap_or(decoded);
+        self.metrics.listed(applied.duration_since(begun));
         let answered = self.list_times.answered.unwrap_or(begun);
         let answered_ms = millis(answered.duration_since(begun));
         let decoded_ms = millis(decoded.duration_since(answered));
@@ -289,6 +325,7 @@ impl<L: ListerWatcher, S: DeltaSink<L::Object>> Driver<L, S> {
             status.last_error_at = Some(now);
         });
         self.status_due = true;
+        self.metrics.failed(during);
         self.hooks.report(&Report::Failed {
             during,
             error,
@@ -316,12 +353,14 @@ impl<L: ListerWatcher, S: DeltaSink<L::Object>> Driver<L, S> {
             status.set_aside = aside.count();
             status.set_aside_total = aside.total();
         });
+        self.metrics.publish(&self.status.borrow());
     }
 }
 
 impl<L: ListerWatcher, S: DeltaSink<L::Object>> Drop for Driver<L, S> {
     fn drop(&mut self) {
         self.publish_status();
+        self.metrics.stopped();
         self.status.send_modify(|status| {
             status.phase = Phase::Stopped;
             status.retry_at = None;

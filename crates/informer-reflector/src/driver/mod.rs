@@ -1,9 +1,11 @@
 //! The reflector: drives the machine with a `ListerWatcher`, a sink and a clock.
 
 mod apply;
+mod consistency;
 mod drive;
 mod hooks;
 pub(crate) mod io;
+mod metrics;
 mod set_aside;
 
 use std::error::Error as StdError;

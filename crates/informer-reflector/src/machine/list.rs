@@ -144,6 +144,10 @@ impl Machine {
             self.fail(now, failure.retry_after, Then::Watch);
             return;
         }
+        if listing.page > 1 && mutant!("reflector-take-broken-list") {
+            self.list_complete(now);
+            return;
+        }
         let asked_version = listing.requested.is_some();
         let full = listing.full;
         match failure.kind {
@@ -172,10 +176,6 @@ impl Machine {
 
     /// The stream of a page ended before the page did.
     pub(super) fn list_cut_short(&mut self, now: Instant) {
-        if mutant!("reflector-take-cut-list") {
-            self.list_complete(now);
-            return;
-        }
         self.notice_fault(Fault::Protocol("a page of a list broke off before its end"));
         self.list_failed(now, Failure::new(FailureKind::Transport));
     }

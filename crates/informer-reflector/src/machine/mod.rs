@@ -411,7 +411,7 @@ impl Machine {
     }
 
     /// The options that every request has.
-    fn base_options(&self) -> ListOptions {
+    pub(crate) fn base_options(&self) -> ListOptions {
         let mut options = ListOptions::default();
         options
             .label_selector

@@ -3,6 +3,7 @@
 mod failures;
 mod lists;
 mod objects;
+mod observed;
 mod properties;
 mod running;
 mod streaming;

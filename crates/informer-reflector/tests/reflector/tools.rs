@@ -13,7 +13,8 @@ use crate::support::*;
 fn watcher(answers: Vec<Answer>) -> (Script, RetryWatcher<Script>) {
     let script = Script::new(answers);
     let config = ReflectorConfig::default().seed(5);
-    let watcher = RetryWatcher::with_config(script.clone(), 10.into(), config).unwrap();
+    let watcher =
+        RetryWatcher::with_config(script.clone(), 10.into(), config).expect("10 is a version");
     (script, watcher)
 }
 

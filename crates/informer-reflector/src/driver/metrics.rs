@@ -1,0 +1,108 @@
+//! What is counted through the `metrics` facade, with the feature `metrics`; without it nothing is.
+//!
+//! | name | kind | labels | what |
+//! |---|---|---|---|
+//! | `informer_reflector_lists_total` | counter | `resource` | lists that were begun, streaming ones included |
+//! | `informer_reflector_watches_total` | counter | `resource` | watches that were asked for |
+//! | `informer_reflector_failures_total` | counter | `resource`, `operation` | requests and streams that failed |
+//! | `informer_reflector_events_total` | counter | `resource` | events of watches, bookmarks included |
+//! | `informer_reflector_set_aside_total` | counter | `resource` | versions of objects that were set aside |
+//! | `informer_reflector_rewinds_total` | counter | `resource` | recognised rewinds of the server |
+//! | `informer_reflector_list_duration_seconds` | histogram | `resource` | from asking for a list to its end in the sink |
+//! | `informer_reflector_synced` | gauge | `resource` | 1 once the first list has arrived; 0 when it has ended |
+
+use std::time::Duration;
+
+#[cfg(feature = "metrics")]
+use metrics::{Counter, Gauge, Histogram, SharedString, counter, gauge, histogram};
+
+use crate::report::Operation;
+use crate::status::ReflectorStatus;
+
+/// The series of one reflector.
+pub(super) struct Metrics {
+    #[cfg(feature = "metrics")]
+    series: Series,
+}
+
+#[cfg(feature = "metrics")]
+struct Series {
+    resource: SharedString,
+    lists: Counter,
+    watches: Counter,
+    events: Counter,
+    set_aside: Counter,
+    rewinds: Counter,
+    list_duration: Histogram,
+    synced: Gauge,
+}
+
+#[cfg(feature = "metrics")]
+impl Metrics {
+    pub(super) fn new(resource: &str) -> Self {
+        let resource = SharedString::from(resource.to_owned());
+        let label = || ("resource", resource.clone());
+        let [lists, watches] = [label(), label()];
+        Self {
+            series: Series {
+                lists: counter!("informer_reflector_lists_total", &[lists]),
+                watches: counter!("informer_reflector_watches_total", &[watches]),
+                events: counter!("informer_reflector_events_total", &[label()]),
+                set_aside: counter!("informer_reflector_set_aside_total", &[label()]),
+                rewinds: counter!("informer_reflector_rewinds_total", &[label()]),
+                list_duration: histogram!("informer_reflector_list_duration_seconds", &[label()]),
+                synced: gauge!("informer_reflector_synced", &[label()]),
+                resource,
+            },
+        }
+    }
+
+    pub(super) fn failed(&self, during: Operation) {
+        let operation = SharedString::from(during.to_string());
+        let labels = [
+            ("resource", self.series.resource.clone()),
+            ("operation", operation),
+        ];
+        counter!("informer_reflector_failures_total", &labels).increment(1);
+    }
+
+    pub(super) fn event(&self) {
+        self.series.events.increment(1);
+    }
+
+    pub(super) fn listed(&self, duration: Duration) {
+        self.series.list_duration.record(duration.as_secs_f64());
+    }
+
+    /// Brings what the status counts up to date.
+    pub(super) fn publish(&self, status: &ReflectorStatus) {
+        let series = &self.series;
+        series.lists.absolute(status.lists);
+        series.watches.absolute(status.watches);
+        series.set_aside.absolute(status.set_aside_total);
+        series.rewinds.absolute(status.rewinds);
+        series.synced.set(if status.synced { 1.0 } else { 0.0 });
+    }
+
+    pub(super) fn stopped(&self) {
+        self.series.synced.set(0.0);
+    }
+}
+
+#[cfg(not(feature = "metrics"))]
+#[expect(clippy::unused_self, reason = "the same interface as with the feature")]
+impl Metrics {
+    pub(super) const fn new(_resource: &str) -> Self {
+        Self {}
+    }
+
+    pub(super) const fn failed(&self, _during: Operation) {}
+
+    pub(super) const fn event(&self) {}
+
+    pub(super) const fn listed(&self, _duration: Duration) {}
+
+    pub(super) const fn publish(&self, _status: &ReflectorStatus) {}
+
+    pub(super) const fn stopped(&self) {}
+}
