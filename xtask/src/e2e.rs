@@ -66,8 +66,8 @@ fn compare_queues(root: &Path) -> anyhow::Result<()> {
 
 /// Builds our side and runs it. The profile is that of tests, of which `ci` leaves most built.
 fn run_scenarios(root: &Path, server: &Path, scenarios: &[&String]) -> anyhow::Result<()> {
-    // Both packages in each command, so that their dependencies are built once: features differ with what is built.
-    let packages = "--package informer-e2e --package informer-cli";
+    // All packages in each command, so that their dependencies are built once: features differ with what is built.
+    let packages = "--package informer-e2e --package informer-cli --package provisioner";
     let cargo = || Cmd::cargo().dir(root).env(SERVER, server);
     cargo().words("build --bins").words(packages).run()?;
     if scenarios.is_empty() {

@@ -5,6 +5,7 @@ mod cli;
 mod expired;
 mod kill;
 mod kinds;
+mod provisioner;
 mod server;
 mod sync;
 
@@ -60,5 +61,10 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
         name: "cli",
         about: "the command informer, by certificate, by token, forbidden, and told to end",
         run: |seed| Box::pin(cli::run(seed)),
+    },
+    Scenario {
+        name: "provisioner",
+        about: "two replicas of a storage provisioner; leaders are killed, the server restarts, claims come and go",
+        run: |_| Box::pin(provisioner::run()),
     },
 ];

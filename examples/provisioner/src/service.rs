@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use futures_util::future::try_join;
 use informer::controller::{Controller, ControllerError, EventRecorder, Finalizer, Source};
-use informer::leader_election::{ConfigError, HttpLeaseLock, LeaderElector, LeadershipLost};
+use informer::leader_election::{ConfigError, HttpLeaseLock, LeaderElector, Outcome};
 use informer::shared::{InformerStopped, RunError};
 use informer::store::IndexError;
 use informer::{Client, Object, ObjectKey, SharedInformer, StaticResource};
@@ -72,18 +72,16 @@ pub enum ServiceError {
     /// The election's settings.
     #[error("the settings of the election are wrong")]
     Election(#[from] ConfigError),
-    /// Another replica leads now.
-    #[error("the leadership was lost; start again to take part again")]
-    Lost(#[from] LeadershipLost),
     /// An informer stopped for good, as one that is run elsewhere.
     #[error("an informer has stopped, without which nothing can be provisioned")]
     Informer(#[from] InformerStopped),
 }
 
-/// Takes part in the election, and provisions while it leads, until it is stopped. Then it gives the lease back.
+/// Takes part in the election, and provisions while it leads, until it is stopped. Then it gives the lease back. If it
+/// loses the leadership it takes part again.
 ///
 /// # Errors
-/// When it loses the leadership, or cannot begin.
+/// When it cannot begin, or an informer has stopped for good.
 pub async fn run<P: Provisioner>(
     client: Client,
     provisioner: P,
@@ -101,18 +99,31 @@ pub async fn run<P: Provisioner>(
     let config = informer::leader_election::Config::new(&options.identity);
     let elector = LeaderElector::new(lock, config)?;
     let recorder = EventRecorder::new(client.clone(), &options.name, &options.identity);
-    let led = elector
-        .run(stop, |lost| {
+    let provisioner = Arc::new(provisioner);
+    let ended = loop {
+        let led = elector.run(stop, |lost| {
             let (recorder, caches) = (recorder.clone(), caches.clone());
-            lead(client, provisioner, &options, caches, recorder, lost)
-        })
-        .await;
+            lead(
+                client.clone(),
+                Arc::clone(&provisioner),
+                &options,
+                caches,
+                recorder,
+                lost,
+            )
+        });
+        match led.await {
+            Ok(Outcome::Worked(ended)) => break ended,
+            Ok(_) => break Ok(()),
+            // What ran is gone. The next run is as that of any other replica.
+            Err(lost) => {
+                tracing::warn!(error = &lost as &dyn std::error::Error, "takes part again");
+            }
+        }
+    };
     recorder.flush().await;
     caches.shut_down().await?;
-    match led? {
-        informer::leader_election::Outcome::Worked(ended) => ended,
-        _ => Ok(()),
-    }
+    ended
 }
 
 /// The name of the lease of all replicas of a provisioner.
@@ -131,7 +142,7 @@ fn lease_name(provisioner: &str) -> String {
 /// Works as the leader, until told to end.
 async fn lead<P: Provisioner>(
     client: Client,
-    provisioner: P,
+    provisioner: Arc<P>,
     options: &Options,
     caches: Caches,
     recorder: EventRecorder,
