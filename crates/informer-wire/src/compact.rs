@@ -258,7 +258,7 @@ impl<K> Clone for Compact<K> {
 }
 
 impl<K> PartialEq for Compact<K> {
-    /// Compares the bytes: objects that differ in the order of fields only are not equal.
+    /// Compares the bytes: objects that differ only in their format, or in the order of fields, are not equal.
     fn eq(&self, other: &Self) -> bool {
         self.metadata == other.metadata && self.types == other.types && self.body == other.body
     }

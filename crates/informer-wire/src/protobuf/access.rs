@@ -33,6 +33,8 @@ struct Frame<'de> {
     rest: Reader<'de>,
     /// The number of the last field that was known.
     last: u32,
+    /// From which number on fields that are absent were not looked for yet.
+    nulls: u32,
     /// Which fields there were, one bit for each number.
     seen: u64,
 }
@@ -43,6 +45,7 @@ impl<'de> Frame<'de> {
             message,
             rest: Reader(bytes),
             last: 0,
+            nulls: 1,
             seen: 0,
         }
     }
@@ -52,15 +55,21 @@ impl<'de> Frame<'de> {
         if !self.message.has_nulls() {
             return None;
         }
-        let mut missing = self.message.fields().filter(|(no, field)| {
-            field.is_null_when_absent()
-                && 1u64
-                    .checked_shl(*no)
-                    .is_some_and(|bit| self.seen & bit == 0)
-        });
-        let (no, field) = missing.next()?;
-        self.seen |= 1 << no;
-        Some(field)
+        for no in self.nulls..=self.message.last_field() {
+            self.nulls = no + 1;
+            let is_seen = 1u64.checked_shl(no).is_none_or(|bit| self.seen & bit != 0);
+            if is_seen {
+                continue;
+            }
+            if let Some(field) = self
+                .message
+                .field(no)
+                .filter(|field| field.is_null_when_absent())
+            {
+                return Some(field);
+            }
+        }
+        None
     }
 }
 

@@ -142,6 +142,7 @@ impl<'de, 'c> Value<'de, 'c> {
 }
 
 /// A text as JSON would show it: Go writes a replacement for what is no UTF-8.
+#[inline]
 pub(crate) fn text(bytes: &[u8]) -> Cow<'_, str> {
     match std::str::from_utf8(bytes) {
         Ok(text) => Cow::Borrowed(text),

@@ -45,6 +45,7 @@ pub(super) struct Many<'a> {
 
 impl<'a> Node<'a> {
     /// The value of a field, or of one element of it.
+    #[inline]
     pub(super) fn of(field: Field, payload: Payload<'a>) -> Result<Self, Fault> {
         Ok(match (field.scalar, payload) {
             (Scalar::String, Payload::Bytes(bytes)) => Self::Text(bytes),

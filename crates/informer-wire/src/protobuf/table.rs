@@ -119,11 +119,13 @@ impl Message {
         self.field(1).is_some_and(|field| field.name == "metadata")
     }
 
+    #[inline]
     fn record(self) -> &'static [u8; 8] {
         &MESSAGE_RECORDS[usize::from(self.0)]
     }
 
     /// How it is shown in JSON.
+    #[inline]
     pub fn form(self) -> Form {
         match self.record()[3] {
             1 => Form::List,
@@ -138,6 +140,7 @@ impl Message {
     }
 
     /// Whether JSON shows null for some fields that are absent.
+    #[inline]
     pub(super) fn has_nulls(self) -> bool {
         self.record()[4] != 0
     }
@@ -148,6 +151,7 @@ impl Message {
     }
 
     /// The field of a number.
+    #[inline]
     pub fn field(self, no: u32) -> Option<Field> {
         let record = self.record();
         if no == 0 || no > u32::from(record[2]) {
@@ -164,6 +168,7 @@ impl Message {
 }
 
 impl Field {
+    #[inline]
     fn read(record: &[u8; 8]) -> Option<Self> {
         let scalar = match record[3] {
             1 => Scalar::String,
