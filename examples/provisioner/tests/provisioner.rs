@@ -1,0 +1,371 @@
+//! The provisioner against an API server in memory: what fails, what crashes, what comes late.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use informer::client::Cluster;
+use informer::http::HttpListerWatcher;
+use informer::kubeconfig::Config;
+use informer::{Client, SharedInformer};
+use informer_testkit::{ApiServer, RequestMatcher, Status, Verb};
+use k8s_openapi::api::core::v1::{PersistentVolume, PersistentVolumeClaim, PersistentVolumeSpec};
+use parking_lot::Mutex;
+use provisioner::{
+    FINALIZER, HostPath, Options, ProvisionError, ProvisionRequest, Provisioner, ServiceError,
+};
+use serde_json::{Value, json};
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+const NAME: &str = "example.org/test";
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// Storage in memory that fails as it is told.
+#[derive(Clone, Default)]
+struct Memory {
+    storage: Arc<Mutex<Vec<String>>>,
+    /// Of the next calls, the last one first.
+    failures: Arc<Mutex<Vec<Failure>>>,
+    calls: Arc<AtomicUsize>,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Failure {
+    Before,
+    /// The storage is changed, and then it fails.
+    After,
+    Panic,
+    OtherNode,
+    Never,
+}
+
+impl Memory {
+    fn failing(failures: impl IntoIterator<Item = Failure>) -> Self {
+        let memory = Self::default();
+        memory.failures.lock().extend(failures);
+        memory
+    }
+
+    fn change(&self, act: impl FnOnce(&mut Vec<String>)) -> Result<(), ProvisionError> {
+        self.calls.fetch_add(1, Ordering::SeqCst);
+        let failure = self.failures.lock().pop();
+        match failure {
+            Some(Failure::Before) => return Err(ProvisionError::failed("the disk is busy")),
+            Some(Failure::Panic) => panic!("a panic that the test wants"),
+            Some(Failure::OtherNode) => return Err(ProvisionError::OtherNode),
+            Some(Failure::Never) => return Err(ProvisionError::never("the disk is too small")),
+            Some(Failure::After) | None => {}
+        }
+        act(&mut self.storage.lock());
+        match failure {
+            Some(_) => Err(ProvisionError::failed("the connection to the disk broke")),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Provisioner for Memory {
+    async fn provision(
+        &self,
+        request: &ProvisionRequest,
+    ) -> Result<PersistentVolumeSpec, ProvisionError> {
+        self.change(|storage| {
+            if !storage.contains(&request.volume_name) {
+                storage.push(request.volume_name.clone());
+            }
+        })?;
+        Ok(PersistentVolumeSpec::default())
+    }
+
+    async fn delete(&self, volume: &PersistentVolume) -> Result<(), ProvisionError> {
+        let name = volume.metadata.name.as_deref().unwrap_or_default();
+        self.change(|storage| storage.retain(|other| other != name))
+    }
+
+    async fn list(&self) -> Result<Vec<String>, ProvisionError> {
+        Ok(self.storage.lock().clone())
+    }
+
+    async fn discard(&self, name: &str) -> Result<(), ProvisionError> {
+        self.change(|storage| storage.retain(|other| other != name))
+    }
+}
+
+/// A server with classes, and a provisioner at work.
+struct World {
+    server: ApiServer,
+    client: Client,
+    stop: CancellationToken,
+    task: Option<JoinHandle<Result<(), ServiceError>>>,
+}
+
+impl World {
+    async fn new() -> Self {
+        let server = ApiServer::start().await.expect("a server");
+        let cluster = Cluster::new(&server.url()).expect("a URL");
+        let client = Client::new(Config::new(cluster)).expect("a client");
+        for (name, policy, mode) in [
+            ("fast", "Delete", "Immediate"),
+            ("kept", "Retain", "Immediate"),
+            ("late", "Delete", "WaitForFirstConsumer"),
+        ] {
+            let class = json!({
+                "metadata": {"name": name}, "provisioner": NAME,
+                "reclaimPolicy": policy, "volumeBindingMode": mode,
+            });
+            server.create("storageclasses", class).expect("new");
+        }
+        Self {
+            server,
+            client,
+            stop: CancellationToken::new(),
+            task: None,
+        }
+    }
+
+    fn run(&mut self, provisioner: impl Provisioner) {
+        self.run_with(provisioner, Options::new(NAME, "one"));
+    }
+
+    fn run_with(&mut self, provisioner: impl Provisioner, options: Options) {
+        self.stop = CancellationToken::new();
+        let (client, stop) = (self.client.clone(), self.stop.clone());
+        self.task = Some(tokio::spawn(async move {
+            provisioner::run(client, provisioner, options, &stop).await
+        }));
+    }
+
+    async fn end(&mut self) {
+        self.stop.cancel();
+        let task = self.task.take().expect("it runs");
+        task.await.expect("no panic").expect("it ends well");
+    }
+
+    /// As SIGKILL: nothing is given back.
+    async fn crash(&mut self) {
+        let task = self.task.take().expect("it runs");
+        task.abort();
+        let _ = task.await;
+        // Otherwise the next one would wait for the lease to end.
+        let lease = "provisioner-example-org-test";
+        self.server
+            .delete("leases", "default", lease)
+            .expect("there");
+    }
+
+    fn claim(&self, name: &str, class: &str) -> String {
+        let claim = json!({
+            "metadata": {"namespace": "shop", "name": name},
+            "spec": {"storageClassName": class, "resources": {"requests": {"storage": "1Gi"}}},
+        });
+        let created = self
+            .server
+            .create("persistentvolumeclaims", claim)
+            .expect("new");
+        created["metadata"]["uid"]
+            .as_str()
+            .expect("the server gives one")
+            .to_owned()
+    }
+
+    fn patch_claim(&self, name: &str, patch: Value) {
+        let patched = self
+            .server
+            .merge_patch("persistentvolumeclaims", "shop", name, patch);
+        patched.expect("there");
+    }
+
+    fn volumes(&self) -> Vec<Value> {
+        self.server.list("persistentvolumes", "").expect("listed")
+    }
+
+    fn stored_claim(&self, name: &str) -> Value {
+        self.server
+            .get("persistentvolumeclaims", "shop", name)
+            .expect("there")
+    }
+
+    async fn bound(&self, name: &str) {
+        self.until(name, || {
+            self.stored_claim(name)["status"]["phase"] == "Bound"
+        })
+        .await;
+    }
+
+    async fn until(&self, what: &str, mut holds: impl FnMut() -> bool) {
+        let waited = tokio::time::timeout(LIMIT, async {
+            while !holds() {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        });
+        assert!(waited.await.is_ok(), "never: {what}");
+    }
+
+    fn has_event(&self, reason: &str) -> bool {
+        let events = self.server.list("events.events.k8s.io", "shop");
+        let events = events
+            .or_else(|_| self.server.list("events", "shop"))
+            .expect("listed");
+        events.iter().any(|event| event["reason"] == reason)
+    }
+}
+
+#[tokio::test]
+async fn failures_and_panics_are_told_and_tried_again_until_there_is_one_volume() {
+    let mut world = World::new().await;
+    let memory = Memory::failing([Failure::After, Failure::Panic, Failure::Before]);
+    world.run(memory.clone());
+    let uid = world.claim("c", "fast");
+    world.bound("c").await;
+    assert_eq!(world.volumes().len(), 1);
+    assert_eq!(*memory.storage.lock(), [format!("pvc-{uid}")]);
+    for reason in ["ProvisioningFailed", "ProvisioningSucceeded"] {
+        world.until(reason, || world.has_event(reason)).await;
+    }
+    world.end().await;
+}
+
+#[tokio::test]
+async fn what_can_never_be_made_is_tried_once_until_something_changes() {
+    let mut world = World::new().await;
+    let memory = Memory::failing([Failure::Never]);
+    world.run(memory.clone());
+    world.claim("c", "fast");
+    world
+        .until("an event", || world.has_event("ProvisioningFailed"))
+        .await;
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    assert_eq!(memory.calls.load(Ordering::SeqCst), 1);
+    world.patch_claim("c", json!({"metadata": {"labels": {"a": "b"}}}));
+    world.bound("c").await;
+    world.end().await;
+}
+
+#[tokio::test]
+async fn a_crash_at_any_point_leaves_one_volume() {
+    for (verb, resource) in [
+        (Verb::Get, "persistentvolumeclaims"),
+        (Verb::Create, "persistentvolumes"),
+        (Verb::Patch, "persistentvolumes"),
+        (Verb::Patch, "persistentvolumeclaims"),
+    ] {
+        let mut world = World::new().await;
+        let memory = Memory::default();
+        // The server takes no such request, and the first replica dies over it.
+        let broken = Status::new(500, "InternalError", "as the test wants");
+        world
+            .server
+            .fail(RequestMatcher::verb(verb).resource(resource), broken, 1000);
+        world.run(memory.clone());
+        let uid = world.claim("c", "fast");
+        let asked = || {
+            let requests = world.server.requests();
+            requests
+                .iter()
+                .any(|request| request.verb == verb && request.path.contains(resource))
+        };
+        world.until("it comes so far", asked).await;
+        world.crash().await;
+        world.server.clear_faults();
+        world.run(memory.clone());
+        world.bound("c").await;
+        assert_eq!(world.volumes().len(), 1, "{verb:?} {resource}");
+        assert_eq!(*memory.storage.lock(), [format!("pvc-{uid}")]);
+        world.end().await;
+    }
+}
+
+#[tokio::test]
+async fn a_claim_waits_for_its_node_and_may_get_another() {
+    let annotation = "volume.kubernetes.io/selected-node";
+    let node = |node: &str| json!({"metadata": {"annotations": {annotation: node}}});
+    let mut world = World::new().await;
+    world.run(Memory::failing([Failure::OtherNode]));
+    world.claim("c", "late");
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    assert!(world.volumes().is_empty(), "no node is selected");
+    world.patch_claim("c", node("full"));
+    let is_asked = || world.stored_claim("c")["metadata"]["annotations"][annotation].is_null();
+    world.until("the scheduler is asked again", is_asked).await;
+    world.patch_claim("c", node("free"));
+    world.bound("c").await;
+    world.end().await;
+}
+
+#[tokio::test]
+async fn storage_goes_or_stays_as_the_class_says() {
+    let mut world = World::new().await;
+    let memory = Memory::default();
+    world.run(memory.clone());
+    world.claim("goes", "fast");
+    let stays = format!("pvc-{}", world.claim("stays", "kept"));
+    world.bound("goes").await;
+    world.bound("stays").await;
+    assert_eq!(
+        world.volumes()[0]["metadata"]["finalizers"],
+        json!([FINALIZER])
+    );
+    // The deletion fails half through, and is tried again.
+    memory.failures.lock().push(Failure::After);
+    for claim in ["goes", "stays"] {
+        world
+            .server
+            .delete("persistentvolumeclaims", "shop", claim)
+            .expect("there");
+    }
+    world
+        .until("one volume is gone", || world.volumes().len() == 1)
+        .await;
+    assert_eq!(*memory.storage.lock(), [stays.clone()]);
+    // Someone deletes the volume; the storage is theirs.
+    world
+        .server
+        .delete("persistentvolumes", "", &stays)
+        .expect("there");
+    world
+        .until("the other is gone", || world.volumes().is_empty())
+        .await;
+    assert_eq!(*memory.storage.lock(), [stays]);
+    world.end().await;
+}
+
+#[tokio::test]
+async fn claims_may_be_followed_elsewhere() {
+    let mut world = World::new().await;
+    let source =
+        HttpListerWatcher::<PersistentVolumeClaim>::namespaced(world.client.clone(), "shop");
+    let claims = SharedInformer::builder(source)
+        .build()
+        .expect("one name for each index");
+    let directory = tempfile::tempdir().expect("a directory");
+    let mut options = Options::new(NAME, "one");
+    options.claims = Some(claims.clone());
+    world.run_with(HostPath::new(directory.path()), options);
+    let uid = world.claim("c", "fast");
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    assert!(
+        world.volumes().is_empty(),
+        "the claims are not yet followed"
+    );
+    claims.start().expect("a runtime");
+    world.bound("c").await;
+    assert!(directory.path().join(format!("pvc-{uid}")).is_dir());
+    // Without claims nothing can be decided any more.
+    claims.stop().await.expect("stopped");
+    let ended = tokio::time::timeout(LIMIT, world.task.take().expect("it runs")).await;
+    let ended = ended.expect("it ends").expect("no panic");
+    assert!(matches!(ended, Err(ServiceError::Informer(_))), "{ended:?}");
+}
+
+#[tokio::test]
+async fn the_class_may_come_after_the_claim() {
+    let mut world = World::new().await;
+    world.run(Memory::default());
+    world.claim("c", "new");
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    let class = json!({"metadata": {"name": "new"}, "provisioner": NAME});
+    world.server.create("storageclasses", class).expect("new");
+    world.bound("c").await;
+    world.end().await;
+}
