@@ -57,7 +57,8 @@ impl<T: 'static> Config<T> {
         self
     }
 
-    /// Who hears of what the queue does. The default is nobody; then the queue measures less time.
+    /// Who hears of what the queue does. The default is nobody, and then the queue measures no time; `()` measures it for
+    /// [`stats`](crate::WorkQueue::stats) alone.
     pub fn metrics(mut self, metrics: impl Metrics) -> Self {
         self.metrics = Some(Arc::new(metrics));
         self

@@ -34,6 +34,9 @@ pub trait Metrics: Send + Sync + 'static {
     fn retried(&self) {}
 }
 
+/// Nobody hears of anything, but times are measured for [`Stats`].
+impl Metrics for () {}
+
 /// What a queue holds and has done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
@@ -55,10 +58,10 @@ pub struct Stats {
     /// How often a worker gave an item up.
     pub given_up: u64,
     /// For how long all items that are worked on have been worked on, together. An hour here with two items in work
-    /// says that a worker hangs.
+    /// says that a worker hangs. Zero unless [`Config::metrics`](crate::Config::metrics) is set.
     #[doc(alias = "unfinished_work_seconds")]
     pub unfinished_work: Duration,
-    /// For how long the oldest of them.
+    /// For how long the oldest of them. Zero unless metrics are set.
     #[doc(alias = "longest_running_processor_seconds")]
     pub longest_running: Duration,
 }

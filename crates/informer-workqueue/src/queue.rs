@@ -276,7 +276,7 @@ impl<T: Item> WorkQueue<T> {
     /// What the queue holds and has done.
     #[must_use]
     pub fn stats(&self) -> Stats {
-        let now = self.shared.now();
+        let now = self.shared.stamp();
         let counts = self.shared.read(|state| state.counts(now));
         Stats {
             depth: counts.ready,

@@ -337,7 +337,7 @@ fn metrics_tell_depth_waits_work_and_retries() {
 #[test]
 fn unfinished_work_is_the_sum_over_all_workers() {
     let clock = ManualClock::new();
-    let queue = WorkQueue::with_config(clock.config::<u32>());
+    let queue = WorkQueue::with_config(clock.config::<u32>().metrics(()));
     queue.add(1);
     queue.add(2);
     let first = queue.try_get().expect("waits");

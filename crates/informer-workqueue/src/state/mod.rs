@@ -133,6 +133,11 @@ impl<T: Clone + Eq + Hash> State<T> {
         Some(before)
     }
 
+    /// Whether it matters what time it is when an item is taken.
+    pub(crate) const fn has_delays(&self) -> bool {
+        self.schedule.len() > 0
+    }
+
     /// The next item, if one waits.
     pub(crate) fn take(&mut self, now: u64) -> Option<Taken<T>> {
         self.promote(now);

@@ -44,6 +44,7 @@ impl Place {
 pub(super) struct Slot<T> {
     /// `None` if the slot is free.
     item: Option<T>,
+    hash: u64,
     next: u32,
     previous: u32,
     place: Place,
@@ -107,20 +108,17 @@ impl<T: Hash + Eq> Slots<T> {
         if let Some(slot) = self.table.find(hash, is_it) {
             return (*slot, Some(item));
         }
-        let slot = self.fill(item);
-        let (slots, hasher) = (&self.slots, &self.hasher);
-        // Only slots with an item stand in the table.
-        let rehash = |slot: &u32| {
-            let item = slots[*slot as usize].item.as_ref();
-            item.map_or(0, |item| hasher.hash_one(item))
-        };
+        let slot = self.fill(item, hash);
+        let slots = &self.slots;
+        let rehash = |slot: &u32| slots[*slot as usize].hash;
         self.table.insert_unique(hash, slot, rehash);
         (slot, None)
     }
 
-    fn fill(&mut self, item: T) -> u32 {
+    fn fill(&mut self, item: T, hash: u64) -> u32 {
         let slot = Slot {
             item: Some(item),
+            hash,
             next: END,
             previous: END,
             place: Place::None,
@@ -145,7 +143,7 @@ impl<T: Hash + Eq> Slots<T> {
     pub(super) fn release(&mut self, slot: u32) -> Option<T> {
         debug_assert_eq!(self[slot].place, Place::None);
         let item = self.slots[slot as usize].item.take()?;
-        let hash = self.hasher.hash_one(&item);
+        let hash = self[slot].hash;
         if let Ok(entry) = self.table.find_entry(hash, |other| *other == slot) {
             entry.remove();
         }
