@@ -1,7 +1,10 @@
 //! Runs the scenarios against the real API server: `cargo xtask e2e [--list] [--seed N] [SCENARIO …]`.
 
+mod certificates;
 mod command;
+mod following;
 mod forwarder;
+mod network;
 mod observed;
 mod scenarios;
 mod world;

@@ -49,12 +49,9 @@ fn allowed_programs(listed: Option<&[PathBuf]>) -> ExecPolicy {
     let Some(listed) = listed else {
         return ExecPolicy::Deny;
     };
-    let named = listed
-        .iter()
-        .filter(|program| !program.as_os_str().is_empty());
-    match named.cloned().collect::<Vec<_>>() {
-        none if none.is_empty() => ExecPolicy::AllowAll,
-        some => ExecPolicy::Allowlist(some),
+    match listed {
+        [all] if all.as_os_str() == "all" => ExecPolicy::AllowAll,
+        some => ExecPolicy::allow(some),
     }
 }
 

@@ -2,12 +2,16 @@
 
 mod churn;
 mod cli;
+mod credentials;
 mod expired;
 mod kill;
 mod kinds;
+mod many;
+mod network;
 mod provisioner;
 mod server;
 mod sync;
+mod trust;
 
 use std::future::Future;
 use std::pin::Pin;
@@ -66,5 +70,25 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
         name: "provisioner",
         about: "two replicas of a storage provisioner; leaders are killed, the server restarts, claims come and go",
         run: |_| Box::pin(provisioner::run()),
+    },
+    Scenario {
+        name: "credentials",
+        about: "certificates of both versions, tokens that rotate, exec plugins, impersonation",
+        run: |_| Box::pin(credentials::run()),
+    },
+    Scenario {
+        name: "trust",
+        about: "wrong, expired and rotated certificates of the server; other names; a proxy",
+        run: |_| Box::pin(trust::run()),
+    },
+    Scenario {
+        name: "network",
+        about: "RST, FIN, silence, slow drip, cuts and GOAWAY, over HTTP/1.1 and HTTP/2",
+        run: |_| Box::pin(network::run()),
+    },
+    Scenario {
+        name: "many",
+        about: "300 informers on one client, beside watches that nobody reads",
+        run: |_| Box::pin(many::run()),
     },
 ];

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, ensure};
-use informer::client::ConfigLoader;
+use informer::client::{ClientBuilder, Config, ConfigLoader};
 use informer::kubeconfig::Cluster;
 use informer::{Api, Client, Resource, Scope};
 use informer_e2e::{ApiClient, RealApiServer, ServerOptions};
@@ -105,6 +105,16 @@ impl World {
         client(&self.server.kubeconfig(), port)
     }
 
+    /// The administrator's client, through this port, with more to choose.
+    pub(crate) fn client_through(
+        &self,
+        port: u16,
+        choose: impl FnOnce(ClientBuilder) -> ClientBuilder,
+    ) -> anyhow::Result<Client> {
+        let config = config(&self.server.kubeconfig(), Some(port))?;
+        Ok(choose(Client::builder(config)).build()?)
+    }
+
     /// All objects of a kind, as the server has them now, read by the judge.
     pub(crate) async fn fresh(&self, kind: Kind) -> anyhow::Result<(String, Vec<Value>)> {
         Ok(self.judge.list(kind.collection()).await?)
@@ -136,6 +146,10 @@ impl World {
 }
 
 fn client(kubeconfig: &Path, port: Option<u16>) -> anyhow::Result<Client> {
+    Ok(Client::new(config(kubeconfig, port)?)?)
+}
+
+fn config(kubeconfig: &Path, port: Option<u16>) -> anyhow::Result<Config> {
     let mut config = ConfigLoader::new().kubeconfig(kubeconfig).load()?;
     if let Some(port) = port {
         let Cluster { server, .. } = &mut config.cluster;
@@ -144,5 +158,5 @@ fn client(kubeconfig: &Path, port: Option<u16>) -> anyhow::Result<Client> {
             "{server} takes no port"
         );
     }
-    Ok(Client::new(config)?)
+    Ok(config)
 }

@@ -52,6 +52,8 @@ impl Recipe {
             return tls::unused_config(&self.provider);
         }
         let mut config = tls::client_config(&self.cluster, material, &self.provider)?;
+        // A resumed session shows no certificate, so one that expired or was replaced would go unseen.
+        config.resumption = rustls::client::Resumption::disabled();
         // What is offered here is what is spoken.
         config.alpn_protocols = match self.version {
             HttpVersion::Http1 => vec![b"http/1.1".to_vec()],
