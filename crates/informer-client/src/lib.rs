@@ -27,18 +27,29 @@
 //! - Credentials go to the server of the configuration only, over https only. Redirects are not followed. Plain http to
 //!   this machine gets them only if asked.
 //! - Credentials appear in no `Debug` output, no error and no log.
-//! - A token in a file is read again about every minute, and once after a 401. The last good token stays in use while
-//!   the file cannot be read.
+//! - Tokens, certificates and keys in files are read again about every minute, and once after a 401 or a failed
+//!   handshake. The last good ones stay in use while a file cannot be read. Running watches are left alone.
+//! - No program of a kubeconfig is run unless [`ClientBuilder::exec`] allows it.
 //! - Nothing is installed for the whole process: no TLS provider, no logger.
 //! - No answer is read without a limit on its size, nor an error without a limit on its time.
 //!
 //! # Connections
 //!
-//! Each running watch has a connection of its own (HTTP/1.1). An API server allows 100 streams on one HTTP/2 connection,
-//! and the HTTP library would let the next one wait for ever.
+//! Each running watch has a connection of its own (HTTP/1.1). [`HttpVersion::Http2`] makes it one for each 64: an API
+//! server allows 100 streams on one HTTP/2 connection, and the HTTP library would let the next one wait for ever. It was
+//! the slower of the two where it was measured, and saves connections.
 //!
 //! Proxies: the configuration's `proxy-url`, else `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY` of the environment. An API
 //! server on this machine is never asked through the environment's proxy.
+//!
+//! # Features
+//!
+//! | feature | gives |
+//! |---|---|
+//! | `ring` (default) | cryptography that needs no further tool to build |
+//! | `aws-lc-rs` | the other cryptography; counts before `ring` |
+//! | `tower` | `Client::from_service`: requests over any tower service, as kube's client |
+//! | `k8s-openapi` | types of the `k8s-openapi` crate know their resource |
 
 mod api;
 mod body;

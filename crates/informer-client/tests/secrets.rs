@@ -13,8 +13,8 @@ use std::sync::{Arc, Mutex};
 use base64::Engine as _;
 use certificates::{Authority, Seen};
 use informer_client::http::Method;
-use informer_client::{Api, AuthInfo, Client, Cluster, Config};
-use informer_kubeconfig::PemSource;
+use informer_client::{Api, AuthInfo, Client, Cluster, Config, ExecPolicy};
+use informer_kubeconfig::{ExecConfig, ExecVersion, InteractiveMode, PemSource};
 use informer_wire::{Resource, Scope};
 use serde_json::{Value, json};
 use support::{Reply, Server};
@@ -131,6 +131,37 @@ async fn no_output_shows_a_secret() {
             check_error(&error);
         }
     }
+    let anyone = Server::start_tls(own.server(), |_| {
+        Reply::new("401 Unauthorized", "Warning: 299 - \"careful\"\r\n", "no")
+    })
+    .await;
+    let open = Cluster::new(&format!("https://{}", anyone.address))
+        .unwrap()
+        .certificate_authority(PemSource::inline(authority.pem()));
+    // Programs: what they are given, what they print, and how they fail.
+    for script in [
+        format!(
+            r#"printf '{{"kind":"ExecCredential","apiVersion":"client.authentication.k8s.io/v1","status":{{"token":"{CANARY}"}}}}'"#
+        ),
+        format!("echo {CANARY}"),
+        "exit 1".to_owned(),
+    ] {
+        let exec = ExecConfig::new(ExecVersion::V1, "sh")
+            .args(["-c", &script, CANARY])
+            .env("SECRET", CANARY)
+            .interactive_mode(InteractiveMode::Never)
+            .cluster_config(json!({ "secret": CANARY }))
+            .provide_cluster_info(true);
+        let config = Config::new(open.clone()).auth(AuthInfo::default().exec(exec));
+        let builder = Client::builder(config).exec(ExecPolicy::AllowAll);
+        check("Debug", &format!("{builder:?}"));
+        let client = builder.build().unwrap();
+        check("Debug", &format!("{client:?}"));
+        match client.request(Method::GET, "/refused").send().await {
+            Ok(answer) => check("Debug", &format!("{answer:?}")),
+            Err(error) => check_error(&error),
+        }
+    }
     // A proxy that is not there, with a password.
     let proxied = cluster.proxy_url(format!("http://me:{CANARY}@127.0.0.1:1").parse().unwrap());
     let client = Client::new(Config::new(proxied).auth(identity.token(CANARY))).unwrap();
@@ -141,5 +172,5 @@ async fn no_output_shows_a_secret() {
     assert!(logged.contains("careful"), "the log is captured: {logged}");
     check("the log", &logged);
     assert!(!logged.contains(&key_line), "the log shows a key");
-    assert_eq!(logged.matches("careful").count(), 3, "once for each client");
+    assert_eq!(logged.matches("careful").count(), 4, "once for each client");
 }

@@ -15,12 +15,14 @@ use crate::world::World;
 const LASTS: Duration = Duration::from_millis(1_500);
 /// Short, so that a peer that is gone without a word is found within a scenario.
 const KEEP_ALIVE: Duration = Duration::from_secs(1);
+/// The server sends a bookmark about every minute.
+const BOOKMARKS: Duration = Duration::from_secs(80);
 const FAULTS: [Fault; 5] = [
     Fault::Reset,
     Fault::Close,
-    Fault::Silence,
     Fault::Drip,
     Fault::Cut,
+    Fault::Silence,
 ];
 
 pub(crate) async fn run() -> anyhow::Result<()> {
@@ -43,12 +45,7 @@ async fn over(world: &World, version: HttpVersion) -> anyhow::Result<()> {
             .connect_timeout(Duration::from_secs(4))
             .keep_alive(KEEP_ALIVE)
     })?;
-    // Without a PING only the bookmarks tell that a peer is gone. A watch behind a plain list has its first one after a
-    // minute, and until then ends by its timeout alone, which is no matter for a scenario.
-    let modes: &[ListMode] = match version {
-        HttpVersion::Http2 => &[ListMode::List, ListMode::Stream, ListMode::Auto],
-        _ => &[ListMode::Stream, ListMode::Auto],
-    };
+    let modes = [ListMode::List, ListMode::Stream, ListMode::Auto];
     let following: Vec<Following> = modes
         .iter()
         .map(|mode| Following::start(&client, *mode))
@@ -59,6 +56,10 @@ async fn over(world: &World, version: HttpVersion) -> anyhow::Result<()> {
     let all: Vec<&Following> = following.iter().collect();
     for fault in FAULTS {
         let name = format!("{version:?}-{fault:?}").to_lowercase();
+        if fault == Fault::Silence && version == HttpVersion::Http1 {
+            // Without a PING only the missing bookmarks tell that a peer is gone, once there was one.
+            tokio::time::sleep(BOOKMARKS).await;
+        }
         network.set(fault);
         write(world, &format!("{name}-within")).await?;
         tokio::time::sleep(LASTS).await;
