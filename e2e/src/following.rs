@@ -13,8 +13,10 @@ use parking_lot::Mutex;
 use crate::observed::LIMIT;
 use crate::world::{Kind, World, new_object};
 
-/// How long anything may be silent here. Far less than by default, so that a scenario is not a matter of minutes.
-const SILENCE: Duration = Duration::from_secs(4);
+/// How long an answer may take to begin here. Far less than by default, so that a scenario is not a matter of minutes.
+const ANSWER: Duration = Duration::from_secs(4);
+/// How long following again may take: a silent peer is found by the bookmark that does not come.
+const AGAIN: Duration = Duration::from_secs(240);
 /// How many failures an error names.
 const NAMED: usize = 5;
 
@@ -27,16 +29,15 @@ pub(crate) struct Following {
 impl Following {
     pub(crate) fn start(client: &Client, mode: ListMode) -> anyhow::Result<Self> {
         let limits = HttpConfig::default()
-            .list_answer(SILENCE)
-            .list_silence(SILENCE)
-            .watch_answer(SILENCE);
+            .list_answer(ANSWER)
+            .list_silence(ANSWER)
+            .watch_answer(ANSWER);
         let pods = Kind::Pods.resource();
         let source = HttpListerWatcher::<Metadata>::new(client.clone(), pods).config(limits);
         let failures = Arc::<Mutex<Vec<String>>>::default();
         let told = Arc::clone(&failures);
         let config = ReflectorConfig::default()
             .list_mode(mode)
-            .silence_timeout(SILENCE)
             .backoff(BackoffConfig::default().max(Duration::from_secs(1)));
         let informer = SharedInformer::builder(source)
             .reflector_config(config)
@@ -60,7 +61,7 @@ impl Following {
     /// Waits until everything up to a version is here.
     pub(crate) async fn reaches(&self, version: &ResourceVersion) -> anyhow::Result<()> {
         let reached = self.informer.store().wait_until(version);
-        let waited = tokio::time::timeout(LIMIT, reached).await;
+        let waited = tokio::time::timeout(AGAIN, reached).await;
         waited.with_context(|| self.story())??;
         Ok(())
     }

@@ -95,7 +95,7 @@ impl Client {
         ClientBuilder::new(config)
     }
 
-    /// A client over a service of yours, as kube's `Client` or a stack of tower layers. The service adds scheme, host
+    /// A client over a service of yours: a stack of tower layers, or kube's `Client` by its method `send`. The service adds scheme, host
     /// and credentials; requests come to it with a path and a query alone, and its errors count as a broken connection.
     ///
     /// ```
