@@ -57,9 +57,9 @@
 //!
 //! # What it does not do
 //!
-//! There is no TLS, no compression and no YAML. There is no protobuf: asking for nothing else is
-//! answered with 406, sending it with 415, which rules out those commands of `kubectl` that send
-//! typed objects, such as `kubectl create configmap`. There is no authorisation beyond one bearer
+//! There is no TLS, no compression and no YAML. It answers in protobuf, but takes none: sending it is
+//! answered with 415, which rules out those commands of `kubectl` that send typed objects, such as
+//! `kubectl create configmap`. There is no authorisation beyond one bearer
 //! token, no admission, no validation against schemas, no conversion between versions, no
 //! subresource but `/status`, no garbage collection by owner references, and no controller runs.
 //! Objects get few defaults: the phase of pods and namespaces. Server-side apply merges without

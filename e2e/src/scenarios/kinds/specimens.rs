@@ -34,7 +34,7 @@ fn core() -> Vec<(&'static str, Value)> {
         "hostNetwork": true,
         "nodeSelector": { "zone": "a" },
         "tolerations": [{ "key": "k", "operator": "Exists", "tolerationSeconds": 0, "effect": "NoExecute" }],
-        "securityContext": { "runAsUser": 0, "runAsNonRoot": false, "sysctls": [{ "name": "net.core.somaxconn", "value": "1" }] },
+        "securityContext": { "runAsUser": 0, "runAsNonRoot": false, "sysctls": [{ "name": "kernel.shm_rmid_forced", "value": "1" }] },
         "volumes": [
             { "name": "empty", "emptyDir": {} },
             { "name": "sized", "emptyDir": { "sizeLimit": "1500Mi" } },
@@ -75,7 +75,7 @@ fn core() -> Vec<(&'static str, Value)> {
             "/api/v1/namespaces/default/services",
             named(
                 "specimen",
-                json!({ "spec": { "selector": { "app": "x" }, "ports": [{ "port": 80, "targetPort": "http" }, { "name": "n", "port": 81, "targetPort": 8081 }] } }),
+                json!({ "spec": { "selector": { "app": "x" }, "ports": [{ "name": "h", "port": 80, "targetPort": "http" }, { "name": "n", "port": 81, "targetPort": 8081 }] } }),
             ),
         ),
         (
