@@ -219,3 +219,26 @@ impl Parts {
         Ok(request)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        /// INV-CLIENT-4: whatever a parameter holds, a server reads it as it was, and the path stays what it was.
+        #[test]
+        fn parameters_arrive_as_they_were(
+            pairs in prop::collection::vec(("[a-zA-Z]{1,12}", "(?s).{0,40}"), 0..5),
+        ) {
+            let client = Client::anonymous("http://host/prefix").unwrap();
+            let request = client.request(Method::GET, "/api/v1/pods").query(pairs.clone());
+            let url = request.parts.unwrap().url;
+            prop_assert_eq!(url.path(), "/prefix/api/v1/pods");
+            prop_assert_eq!(url.fragment(), None);
+            let read: Vec<(String, String)> = url.query_pairs().into_owned().collect();
+            prop_assert_eq!(read, pairs);
+        }
+    }
+}

@@ -44,6 +44,7 @@
 //! | feature | gives |
 //! |---|---|
 //! | `http` | a client that lists and watches over HTTP |
+//! | `ring` (default), `aws-lc-rs` | the cryptography of TLS for `http`; with both it is the latter |
 //! | `metrics` | counts through the `metrics` facade, see below |
 //! | `k8s-openapi` | objects and resources of the `k8s-openapi` crate |
 //!

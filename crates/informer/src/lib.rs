@@ -47,6 +47,9 @@
 //! | feature | default | adds |
 //! |---|---|---|
 //! | `http` | yes | [`Client`], kubeconfigs, lists and watches over HTTP |
+//! | `ring` | yes | cryptography of TLS that needs no further tool to build |
+//! | `aws-lc-rs` | no | the other cryptography; counts before `ring` |
+//! | `tower` | no | `Client::from_service`: requests over any tower service, as kube's client |
 //! | `k8s-openapi` | no | every type of k8s-openapi is an [`Object`] and knows its resource; your program chooses the version |
 //! | `controller` | no | work queue, leader election, controllers: `workqueue`, `leader_election`, `controller` |
 //! | `full` | no | all of them |
