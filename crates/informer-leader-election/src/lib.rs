@@ -20,6 +20,7 @@
 //! A replica that waits should have its caches filled: start the informers before [`LeaderElector::run`], and the workers
 //! in the future that it runs.
 
+mod candidate;
 mod config;
 mod elector;
 mod lease;
@@ -27,6 +28,7 @@ mod lock;
 mod machine;
 mod status;
 
+pub use candidate::LeaseCandidate;
 pub use config::{Config, ConfigError};
 pub use elector::{LeaderElector, LeadershipLost, Outcome};
 pub use lease::{Lease, LeaseRecord};

@@ -4,9 +4,10 @@ use std::time::Duration;
 
 use informer_client::{Client, Cluster, Config as Connection};
 use informer_leader_election::{
-    Config, HttpLeaseLock, LeaderElector, Lease, LeaseLock, LeaseRecord, LockError, Outcome,
+    Config, HttpLeaseLock, LeaderElector, Lease, LeaseCandidate, LeaseLock, LeaseRecord, LockError,
+    Outcome,
 };
-use informer_testkit::ApiServer;
+use informer_testkit::{ApiServer, ResourceType};
 use k8s_openapi::api::coordination::v1 as api;
 use tokio_util::sync::CancellationToken;
 
@@ -87,5 +88,71 @@ async fn one_of_two_works_and_the_other_takes_over() {
     let stored = server.get("leases", "kube-system", "lock").expect("there");
     assert_eq!(stored["spec"]["holderIdentity"], "");
     assert_eq!(stored["spec"]["leaseTransitions"], 1);
+    server.shutdown().await;
+}
+
+// LE7, LE2
+#[tokio::test]
+async fn a_candidate_is_created_answers_and_leads_once_it_is_chosen() {
+    let (server, client) = server().await;
+    let (group, kind) = ("coordination.k8s.io", "LeaseCandidate");
+    server.register(ResourceType::new(group, "v1beta1", kind, "leasecandidates"));
+    let stop = CancellationToken::new();
+    let candidate = LeaseCandidate::new(client.clone(), "kube-system", "a", "lock", "1.2.0");
+    let candidate = tokio::spawn({
+        let stop = stop.clone();
+        async move { candidate.run(&stop).await }
+    });
+    let spec = || {
+        let stored = server.get("leasecandidates", "kube-system", "a").ok()?;
+        Some(stored["spec"].clone())
+    };
+    let until = async |what: &str, holds: &dyn Fn() -> bool| {
+        let waited = tokio::time::timeout(Duration::from_secs(30), async {
+            while !holds() {
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+        });
+        assert!(waited.await.is_ok(), "never: {what}");
+    };
+    until("it is created", &|| spec().is_some()).await;
+    let created = spec().expect("there");
+    assert_eq!(
+        (&created["leaseName"], &created["binaryVersion"]),
+        (&"lock".into(), &"1.2.0".into())
+    );
+    // The control plane asks.
+    let asked = jiff::Timestamp::now() + Duration::from_millis(1);
+    let ping = serde_json::json!({"spec": {"pingTime": format!("{asked:.6}")}});
+    server
+        .merge_patch("leasecandidates", "kube-system", "a", ping)
+        .expect("there");
+    let answered = || {
+        let spec = spec().expect("there");
+        let time = |field: &str| {
+            spec[field]
+                .as_str()
+                .and_then(|time| time.parse::<jiff::Timestamp>().ok())
+        };
+        time("renewTime") > time("pingTime") && time("pingTime").is_some()
+    };
+    until("it answers", &answered).await;
+
+    // It does not lead before it is chosen.
+    let config = Config::new("a")
+        .coordinated(true)
+        .retry_period(Duration::from_millis(50));
+    let elector = LeaderElector::new(lock(&client), config).expect("good settings");
+    let led = tokio::time::timeout(Duration::from_millis(500), elector.run(&stop, |_| async {}));
+    led.await.expect_err("nobody is chosen");
+    let chosen = LeaseRecord::held_by("a", Duration::from_secs(15));
+    lock(&client)
+        .create(&Lease::new("lock", &chosen))
+        .await
+        .expect("new");
+    let led = elector.run(&stop, |_| async {}).await;
+    assert_eq!(led, Ok(Outcome::Worked(())));
+    stop.cancel();
+    candidate.await.expect("no panic");
     server.shutdown().await;
 }
