@@ -598,6 +598,31 @@ async fn a_finalizer_is_added_holds_the_object_and_goes() {
 }
 
 #[tokio::test]
+async fn finalizers_that_are_added_at_once_do_not_undo_each_other() {
+    let (server, client) = server().await;
+    server.create("configmaps", map("m")).expect("new");
+    let key = ObjectKey::namespaced("shop", "m");
+    let names = ["example.org/a", "example.org/b", "example.org/c"];
+    let added = names.map(|name| {
+        let finalizer = Finalizer::new(client.clone(), ConfigMap::resource(), name);
+        let key = key.clone();
+        async move { finalizer.add(&key).await }
+    });
+    for result in futures_util::future::join_all(added).await {
+        result.expect("added in time");
+    }
+    let stored = server.get("configmaps", "shop", "m").expect("there");
+    let set = stored["metadata"]["finalizers"]
+        .as_array()
+        .into_iter()
+        .flatten();
+    let mut set: Vec<_> = set.filter_map(Value::as_str).collect();
+    set.sort_unstable();
+    assert_eq!(set, names);
+    server.shutdown().await;
+}
+
+#[tokio::test]
 async fn events_are_written_and_repetitions_joined() {
     let (server, client) = server().await;
     server.create("configmaps", map("m")).expect("new");
