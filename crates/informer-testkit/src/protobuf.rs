@@ -160,12 +160,12 @@ fn write_message(message: Message, json: &Value, out: &mut Vec<u8>) -> Result<()
     };
     for (no, field) in message.fields() {
         if field.is_inline() {
-            write_value(no, field.scalar, json, out)?;
+            write_value(no, field.scalar(), json, out)?;
             continue;
         }
-        let value = object.get(field.name).filter(|value| !value.is_null());
+        let value = object.get(field.name()).filter(|value| !value.is_null());
         within(
-            || format!(".{}", field.name),
+            || format!(".{}", field.name()),
             write_field(no, field, value, out),
         )?;
     }
@@ -180,26 +180,26 @@ fn write_field(
 ) -> Result<(), Place> {
     let Some(value) = value else {
         let is_absent = field.is_pointer() || field.is_repeated() || field.is_map();
-        return if is_absent || field.scalar == Scalar::Bytes {
+        return if is_absent || field.scalar() == Scalar::Bytes {
             Ok(())
         } else {
-            write_value(no, field.scalar, &zero(field.scalar), out)
+            write_value(no, field.scalar(), &zero(field.scalar()), out)
         };
     };
     if field.is_map() {
         for (key, value) in value.as_object().ok_or_else(Vec::new)? {
             let mut entry = Vec::new();
             write_bytes(1, key.as_bytes(), &mut entry);
-            let written = write_value(2, field.scalar, value, &mut entry);
+            let written = write_value(2, field.scalar(), value, &mut entry);
             within(|| format!(".{key}"), written)?;
             write_bytes(no, &entry, out);
         }
         return Ok(());
     }
     if field.is_repeated() {
-        return write_elements(no, field.scalar, value, out);
+        return write_elements(no, field.scalar(), value, out);
     }
-    write_value(no, field.scalar, value, out)
+    write_value(no, field.scalar(), value, out)
 }
 
 fn write_elements(no: u32, scalar: Scalar, value: &Value, out: &mut Vec<u8>) -> Result<(), Place> {
@@ -265,7 +265,7 @@ fn write_form(message: Message, value: &Value, out: &mut Vec<u8>) -> Result<(), 
         Form::Object => write_message(message, value, out)?,
         Form::List => {
             let element = message.field(1).ok_or_else(wrong)?;
-            write_elements(1, element.scalar, value, out)?;
+            write_elements(1, element.scalar(), value, out)?;
         }
         Form::Time | Form::MicroTime => {
             if let Some(text) = value.as_str() {

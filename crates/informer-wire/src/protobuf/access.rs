@@ -8,8 +8,8 @@ use super::node::{Many, Node};
 use super::reader::{Payload, Reader};
 use super::table::{Field, Message};
 
-/// How deep messages without a key of their own lie in each other; Kubernetes has two levels.
-const INLINED: usize = 4;
+/// How deep messages without a key of their own lie in each other at most.
+pub(super) const INLINED: usize = 2;
 /// The number of an object's metadata, and of the managed fields in it.
 const METADATA: u32 = 1;
 const MANAGED_FIELDS: u32 = 17;
@@ -17,36 +17,39 @@ const MANAGED_FIELDS: u32 = 17;
 /// The fields of a message, with those of the messages that are inlined in it.
 pub(super) struct Fields<'de, 'c> {
     scope: Scope<'c>,
-    types: Types<'de>,
-    /// The message, and what is inlined in it where the reader stands.
-    frames: [Frame<'de>; INLINED],
-    top: usize,
-    /// A field of the message that is left out; 0 for none.
+    types: Types<'de, 'c>,
+    /// The message whose fields are read now: the object's, or one that is inlined in it.
+    frame: Frame<'de>,
+    /// Those that it is inlined in.
+    outer: [Frame<'de>; INLINED],
+    inlined: usize,
+    /// A field of the object that is left out; 0 for none.
     skip: u32,
-    next: Option<(Node<'de>, Place)>,
+    next: Option<Node<'de>>,
+    next_place: Place,
 }
 
 /// A message on the way through its fields.
 #[derive(Clone, Copy)]
 struct Frame<'de> {
-    message: Message,
     rest: Reader<'de>,
-    /// The number of the last field that was known.
-    last: u32,
-    /// From which number on fields that are absent were not looked for yet.
-    nulls: u32,
     /// Which fields there were, one bit for each number.
     seen: u64,
+    message: Message,
+    /// The number of the last field that was known.
+    last: u8,
+    /// Up to which number fields that are absent were looked for.
+    nulls: u8,
 }
 
 impl<'de> Frame<'de> {
     const fn new(message: Message, bytes: &'de [u8]) -> Self {
         Self {
-            message,
             rest: Reader(bytes),
-            last: 0,
-            nulls: 1,
             seen: 0,
+            message,
+            last: 0,
+            nulls: 0,
         }
     }
 
@@ -55,17 +58,15 @@ impl<'de> Frame<'de> {
         if !self.message.has_nulls() {
             return None;
         }
-        for no in self.nulls..=self.message.last_field() {
-            self.nulls = no + 1;
+        while self.nulls < self.message.last_field() {
+            self.nulls += 1;
+            let no = u32::from(self.nulls);
             let is_seen = 1u64.checked_shl(no).is_none_or(|bit| self.seen & bit != 0);
             if is_seen {
                 continue;
             }
-            if let Some(field) = self
-                .message
-                .field(no)
-                .filter(|field| field.is_null_when_absent())
-            {
+            let field = self.message.field(no);
+            if let Some(field) = field.filter(|field| field.is_null_when_absent()) {
                 return Some(field);
             }
         }
@@ -78,7 +79,7 @@ impl<'de, 'c> Fields<'de, 'c> {
         scope: Scope<'c>,
         message: Message,
         bytes: &'de [u8],
-        types: Types<'de>,
+        types: Types<'de, 'c>,
     ) -> Self {
         let skip = match scope.place {
             Place::Root if !scope.progress.with_metadata => METADATA,
@@ -88,10 +89,12 @@ impl<'de, 'c> Fields<'de, 'c> {
         Self {
             scope,
             types,
-            frames: [Frame::new(message, bytes); INLINED],
-            top: 0,
+            frame: Frame::new(message, bytes),
+            outer: [Frame::new(message, b""); INLINED],
+            inlined: 0,
             skip,
             next: None,
+            next_place: Place::Other,
         }
     }
 
@@ -105,65 +108,62 @@ impl<'de, 'c> Fields<'de, 'c> {
 
     /// The key of the next field, whose value is put in `next`.
     fn advance(&mut self) -> Result<Option<&'de str>, Fault> {
-        for types in &mut self.types {
-            if let Some((key, text)) = types.take() {
-                self.next = Some((Node::Name(text), Place::Other));
+        while let [types, rest @ ..] = self.types {
+            self.types = rest;
+            if let Some((key, text)) = types {
+                self.next = Some(Node::Name(text));
+                self.next_place = Place::Other;
                 return Ok(Some(key));
             }
         }
         loop {
-            let frame = &mut self.frames[self.top];
+            let frame = &mut self.frame;
             let start = frame.rest;
             let Some((no, wire)) = frame.rest.tag()? else {
                 if let Some(field) = frame.next_null() {
-                    self.next = Some((Node::Null, Place::Other));
-                    return Ok(Some(field.name));
+                    self.next = Some(Node::Null);
+                    self.next_place = Place::Other;
+                    return Ok(Some(field.name()));
                 }
-                if self.top == 0 {
+                if self.inlined == 0 {
                     return Ok(None);
                 }
-                self.top -= 1;
+                self.inlined -= 1;
+                self.frame = self.outer[self.inlined];
                 continue;
             };
             self.scope.progress.reached(start.0);
-            let is_skipped = self.top == 0 && no == self.skip;
+            let payload = frame.rest.payload(wire)?;
+            let is_skipped = no == self.skip && self.inlined == 0;
             let Some(field) = frame.message.field(no).filter(|_| !is_skipped) else {
-                frame.rest.payload(wire)?;
                 continue;
             };
-            if no <= frame.last {
+            // A number that the table has is small.
+            let known = no as u8;
+            if known <= frame.last {
                 return Err(self.scope.progress.disorder());
             }
-            frame.last = no;
+            frame.last = known;
             frame.seen |= 1u64.checked_shl(no).unwrap_or(0);
-            let payload = frame.rest.payload(wire)?;
-            if field.is_repeated() || field.is_map() {
-                let many = run(field, no, start, &mut frame.rest)?;
-                let node = if field.is_map() {
-                    Node::Map(many)
-                } else {
-                    Node::Many(many)
-                };
-                self.next = Some((node, Place::Other));
-                return Ok(Some(field.name));
-            }
-            if field.is_inline() {
+            let node = if !field.is_special() {
+                Node::of(field, payload)?
+            } else if field.is_inline() {
                 self.inline(field, payload)?;
                 continue;
-            }
-            let node = Node::of(field, payload)?;
-            let is_zero_time = field.omits_zero_time() && matches!(node, Node::Null);
-            if is_zero_time || field.omits_zero() && node.is_zero() {
+            } else {
+                Node::Many(run(field, no, start, &mut frame.rest)?)
+            };
+            if omits(field, &node) {
                 continue;
             }
-            let is_metadata = self.scope.place == Place::Root && self.top == 0 && no == METADATA;
-            let place = if is_metadata {
+            let is_metadata = no == METADATA && self.inlined == 0;
+            self.next = Some(node);
+            self.next_place = if is_metadata && self.scope.place == Place::Root {
                 Place::Metadata
             } else {
                 Place::Other
             };
-            self.next = Some((node, place));
-            return Ok(Some(field.name));
+            return Ok(Some(field.name()));
         }
     }
 
@@ -172,11 +172,20 @@ impl<'de, 'c> Fields<'de, 'c> {
         let Node::Object(message, bytes) = Node::of(field, payload)? else {
             return Err(Fault::Encoding);
         };
-        self.top += 1;
-        let frame = self.frames.get_mut(self.top).ok_or(Fault::TooDeep)?;
-        *frame = Frame::new(message, bytes);
+        let outer = self.outer.get_mut(self.inlined).ok_or(Fault::TooDeep)?;
+        *outer = std::mem::replace(&mut self.frame, Frame::new(message, bytes));
+        self.inlined += 1;
         Ok(())
     }
+}
+
+/// Whether JSON leaves a field of this value out.
+#[inline]
+fn omits(field: Field, node: &Node<'_>) -> bool {
+    if field.omits_zero() {
+        return node.is_zero();
+    }
+    field.omits_zero_time() && matches!(node, Node::Null)
 }
 
 /// All fields of this number that follow each other, of which the reader has passed the first.
@@ -186,13 +195,13 @@ pub(super) fn run<'de>(
     start: Reader<'de>,
     rest: &mut Reader<'de>,
 ) -> Result<Many<'de>, Fault> {
-    let mut count = 1;
+    let mut count = 1u32;
     loop {
         let before = *rest;
         match rest.tag()? {
             Some((next, wire)) if next == no => {
                 rest.payload(wire)?;
-                count += 1;
+                count = count.saturating_add(1);
             }
             _ => {
                 *rest = before;
@@ -203,9 +212,11 @@ pub(super) fn run<'de>(
     let length = start.0.len() - rest.0.len();
     Ok(Many {
         field,
-        no,
         rest: Reader(&start.0[..length]),
-        count: Some(count),
+        count,
+        // A number that the table has is small.
+        no: no as u8,
+        is_map: field.is_map(),
     })
 }
 
@@ -225,9 +236,9 @@ impl<'de> MapAccess<'de> for Fields<'de, '_> {
     }
 
     fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, Fault> {
-        let (node, place) = self.next.take().ok_or(Fault::Value)?;
+        let node = self.next.take().ok_or(Fault::Value)?;
         let scope = Scope {
-            place,
+            place: self.next_place,
             ..self.scope
         };
         seed.deserialize(Value { node, scope })
@@ -272,7 +283,7 @@ impl<'de, 'c> Elements<'de, 'c> {
             self.scope.progress.reached(self.many.rest.0);
             match self.many.rest.field()? {
                 None => return Ok(None),
-                Some((no, _)) if no != self.many.no => {}
+                Some((no, _)) if no != u32::from(self.many.no) => {}
                 Some((_, Payload::Bytes(packed))) if field.wire() != super::reader::Wire::Bytes => {
                     self.packed = Reader(packed);
                 }
@@ -297,7 +308,7 @@ impl<'de> SeqAccess<'de> for Elements<'de, '_> {
     }
 
     fn size_hint(&self) -> Option<usize> {
-        self.many.count
+        self.many.known_count()
     }
 }
 
@@ -375,6 +386,6 @@ impl<'de> MapAccess<'de> for Entries<'de, '_> {
     }
 
     fn size_hint(&self) -> Option<usize> {
-        self.many.count
+        self.many.known_count()
     }
 }

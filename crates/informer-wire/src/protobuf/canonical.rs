@@ -22,7 +22,7 @@ pub(super) fn canonical(message: Message, bytes: &[u8], depth: u32) -> Result<Ve
 fn write(message: Message, bytes: &[u8], depth: u32, out: &mut Vec<u8>) -> Result<(), Fault> {
     let depth = depth.checked_sub(1).ok_or(Fault::TooDeep)?;
     // Which fields there are, so that the others need not be looked for.
-    let mut there = vec![false; message.last_field() as usize + 1];
+    let mut there = vec![false; usize::from(message.last_field()) + 1];
     let mut reader = Reader(bytes);
     while let Some((no, _)) = reader.field()? {
         if let Some(there) = there.get_mut(no as usize) {
@@ -90,7 +90,7 @@ impl Merged<'_> {
 fn merged<'a>(field: Field, parts: Fields<'a>) -> Result<Merged<'a>, Fault> {
     let mut merged = None;
     for part in parts {
-        merged = Some(match (part?, merged, field.scalar) {
+        merged = Some(match (part?, merged, field.scalar()) {
             (Payload::Bytes(part), Some(Merged::Bytes(before)), Scalar::Message(_)) => {
                 let mut bytes = before.into_owned();
                 bytes.extend_from_slice(part);
@@ -110,7 +110,7 @@ fn write_field(
     depth: u32,
     out: &mut Vec<u8>,
 ) -> Result<(), Fault> {
-    match (field.scalar, payload) {
+    match (field.scalar(), payload) {
         (Scalar::Message(message), Payload::Bytes(bytes)) => {
             write_within(no, out, |out| write_value(message, bytes, depth, out))?;
         }

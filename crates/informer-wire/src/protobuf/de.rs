@@ -91,7 +91,7 @@ pub(super) struct Value<'de, 'c> {
 }
 
 /// What an object says of its type, where it is to say so.
-pub(super) type Types<'a> = [Option<(&'static str, &'a str)>; 2];
+pub(super) type Types<'a, 'c> = &'c [Option<(&'static str, &'a str)>];
 
 impl<'de, 'c> Value<'de, 'c> {
     /// Reads an object with its type.
@@ -99,13 +99,18 @@ impl<'de, 'c> Value<'de, 'c> {
         scope: Scope<'c>,
         message: Message,
         bytes: &'de [u8],
-        types: Types<'de>,
+        types: Types<'de, 'c>,
         visitor: V,
     ) -> Result<V::Value, Fault> {
         let mut fields = Fields::new(scope.enter()?, message, bytes, types);
-        let value = visitor.visit_map(&mut fields)?;
-        fields.end()?;
-        Ok(value)
+        // A value is large, and is not moved once more than it must be.
+        let mut value = visitor.visit_map(&mut fields);
+        if value.is_ok()
+            && let Err(fault) = fields.end()
+        {
+            value = Err(fault);
+        }
+        value
     }
 
     fn read_envelope<V: Visitor<'de>>(
@@ -120,7 +125,7 @@ impl<'de, 'c> Value<'de, 'c> {
         let (api_version, kind) = (envelope.api_version, envelope.kind);
         let message = Message::of_kind(api_version, kind).ok_or(Fault::UnknownKind)?;
         let types = [Some(("kind", kind)), Some(("apiVersion", api_version))];
-        Self::read_object(self.scope, message, envelope.raw, types, visitor)
+        Value::read_object(self.scope, message, envelope.raw, &types, visitor)
     }
 
     fn text(&self) -> Option<Cow<'de, str>> {
@@ -207,7 +212,13 @@ impl<'de> Deserializer<'de> for Value<'de, '_> {
             Node::Base64(bytes) => visitor.visit_string(STANDARD.encode(bytes)),
             Node::Time(time) => visitor.visit_str(time.write(&mut [0; 27])),
             Node::Object(message, bytes) => {
-                Self::read_object(self.scope, message, bytes, [None; 2], visitor)
+                Value::read_object(self.scope, message, bytes, &[], visitor)
+            }
+            Node::Many(many) if many.is_map => {
+                let mut entries = Entries::new(self.scope.enter()?, many);
+                let value = visitor.visit_map(&mut entries)?;
+                entries.end()?;
+                Ok(value)
             }
             Node::Many(many) => {
                 let mut elements = Elements::new(self.scope.enter()?, many);
@@ -215,14 +226,17 @@ impl<'de> Deserializer<'de> for Value<'de, '_> {
                 elements.end()?;
                 Ok(value)
             }
-            Node::Map(many) => {
-                let mut entries = Entries::new(self.scope.enter()?, many);
-                let value = visitor.visit_map(&mut entries)?;
-                entries.end()?;
-                Ok(value)
-            }
             Node::Json(text) => json(text, |inner| inner.deserialize_any(visitor)),
             Node::Envelope(bytes) => self.read_envelope(bytes, visitor),
+        }
+    }
+
+    /// A field's name, most of all.
+    #[inline]
+    fn deserialize_identifier<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
+        match self.node {
+            Node::Name(name) => visitor.visit_borrowed_str(name),
+            _ => self.deserialize_any(visitor),
         }
     }
 
@@ -285,12 +299,12 @@ impl<'de> Deserializer<'de> for Value<'de, '_> {
                 inner.deserialize_enum(name, variants, visitor)
             }),
             Node::Object(message, bytes) => {
-                let mut fields = Fields::new(self.scope.enter()?, message, bytes, [None; 2]);
+                let mut fields = Fields::new(self.scope.enter()?, message, bytes, &[]);
                 let value = visitor.visit_enum(MapAccessDeserializer::new(&mut fields))?;
                 fields.end()?;
                 Ok(value)
             }
-            Node::Map(many) => {
+            Node::Many(many) if many.is_map => {
                 let mut entries = Entries::new(self.scope.enter()?, many);
                 let value = visitor.visit_enum(MapAccessDeserializer::new(&mut entries))?;
                 entries.end()?;
@@ -335,6 +349,6 @@ impl<'de> Deserializer<'de> for Value<'de, '_> {
     );
 
     serde::forward_to_deserialize_any! {
-        i128 u128 f32 f64 char str string unit unit_struct struct identifier
+        i128 u128 f32 f64 char str string unit unit_struct struct
     }
 }

@@ -47,14 +47,13 @@ fn read<T: DeserializeOwned>(
                 Some(found) => found,
                 None => return Ok(None),
             },
-            Node::Many(many) => match element(many, key)? {
-                Some(found) => found,
-                None => return Ok(None),
-            },
-            Node::Map(many) => match value(many, key)? {
-                Some(found) => found,
-                None => return Ok(None),
-            },
+            Node::Many(many) => {
+                let find = if many.is_map { value } else { element };
+                match find(many, key)? {
+                    Some(found) => found,
+                    None => return Ok(None),
+                }
+            }
             // JSON within protobuf.
             node => return within(node, &keys[at..]),
         };
@@ -113,12 +112,8 @@ fn member<'a>(message: Message, bytes: &'a [u8], key: &str) -> Result<Option<Nod
         last = no;
         if field.is_repeated() || field.is_map() {
             let many = run(field, no, start, &mut reader)?;
-            if field.name == key {
-                found = Some(if field.is_map() {
-                    Node::Map(many)
-                } else {
-                    Node::Many(many)
-                });
+            if field.name() == key {
+                found = Some(Node::Many(many));
             }
             continue;
         }
@@ -126,7 +121,7 @@ fn member<'a>(message: Message, bytes: &'a [u8], key: &str) -> Result<Option<Nod
             if let Node::Object(inner, bytes) = Node::of(field, payload)? {
                 found = found.or(member(inner, bytes, key)?);
             }
-        } else if field.name == key {
+        } else if field.name() == key {
             let node = Node::of(field, payload)?;
             let is_omitted = field.omits_zero() && node.is_zero();
             found = Some(node).filter(|_| !is_omitted);
@@ -139,7 +134,7 @@ fn element<'a>(mut many: Many<'a>, key: &str) -> Result<Option<Node<'a>>, Fault>
         return Ok(None);
     };
     while let Some((no, payload)) = many.rest.field()? {
-        if no != many.no {
+        if no != u32::from(many.no) {
             continue;
         }
         if index == 0 {

@@ -48,7 +48,7 @@ fn enter<'a>(
         let field = message.field(no)?;
         if !field.is_inline() {
             path.push('.');
-            path.push_str(field.name);
+            path.push_str(field.name());
         }
         let payload = if field.is_map() {
             let (key, value) = entry(payload).ok()?;

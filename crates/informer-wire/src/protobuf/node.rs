@@ -25,8 +25,8 @@ pub(super) enum Node<'a> {
     Name(&'a str),
     Time(Time),
     Object(Message, &'a [u8]),
+    /// A list or a map.
     Many(Many<'a>),
-    Map(Many<'a>),
     /// A JSON text.
     Json(&'a [u8]),
     /// An object with its type before it.
@@ -37,17 +37,27 @@ pub(super) enum Node<'a> {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Many<'a> {
     pub(super) field: Field,
-    pub(super) no: u32,
     pub(super) rest: Reader<'a>,
+    /// How many there are; 0 if they were not counted.
+    pub(super) count: u32,
+    /// No table has a field beyond 255.
+    pub(super) no: u8,
+    /// Whether they are a map's entries.
+    pub(super) is_map: bool,
+}
+
+impl Many<'_> {
     /// How many there are, if they were counted.
-    pub(super) count: Option<usize>,
+    pub(super) fn known_count(&self) -> Option<usize> {
+        usize::try_from(self.count).ok().filter(|count| *count > 0)
+    }
 }
 
 impl<'a> Node<'a> {
     /// The value of a field, or of one element of it.
     #[inline]
     pub(super) fn of(field: Field, payload: Payload<'a>) -> Result<Self, Fault> {
-        Ok(match (field.scalar, payload) {
+        Ok(match (field.scalar(), payload) {
             (Scalar::String, Payload::Bytes(bytes)) => Self::Text(bytes),
             (Scalar::Message(message), Payload::Bytes(bytes)) => Self::of_message(message, bytes)?,
             (Scalar::Bytes, Payload::Bytes(bytes)) => Self::Base64(bytes),
@@ -81,9 +91,10 @@ impl<'a> Node<'a> {
             Form::List => match message.field(1) {
                 Some(field) => Self::Many(Many {
                     field,
-                    no: 1,
                     rest: Reader(bytes),
-                    count: None,
+                    count: 0,
+                    no: 1,
+                    is_map: false,
                 }),
                 None => return Err(Fault::Malformed),
             },

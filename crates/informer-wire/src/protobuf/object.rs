@@ -37,8 +37,23 @@ impl ObjectBytes<'_> {
             return Err(DecodeError::malformed(what, Fault::UnknownKind.to_string()));
         };
         let depth = self.limits.depth.min(DEPTH);
+        let said = |key, text| Some((key, text)).filter(|(_, text): &(_, &str)| !text.is_empty());
+        let types = [
+            said("kind", self.kind),
+            said("apiVersion", self.api_version),
+        ];
         let progress = self.progress(self.bytes);
-        let first = T::deserialize(self.source(message, self.bytes, depth, &progress));
+        let source = |bytes, progress| Source {
+            message,
+            bytes,
+            types: &types,
+            scope: Scope {
+                progress,
+                depth,
+                place: Place::Root,
+            },
+        };
+        let first = T::deserialize(source(self.bytes, &progress));
         if !progress.is_disorderly() {
             return first
                 .map_err(|fault| describe(what, message, self.bytes, progress.at(), fault, depth));
@@ -46,35 +61,12 @@ impl ObjectBytes<'_> {
         let bytes = canonical(message, self.bytes, depth)
             .map_err(|fault| describe(what, message, self.bytes, 0, fault, depth))?;
         let progress = self.progress(&bytes);
-        T::deserialize(self.source(message, &bytes, depth, &progress))
+        T::deserialize(source(&bytes, &progress))
             .map_err(|fault| describe(what, message, &bytes, progress.at(), fault, depth))
     }
 
     fn progress(&self, bytes: &[u8]) -> Progress {
         Progress::new(bytes, self.keep_managed_fields, self.with_metadata)
-    }
-
-    fn source<'b>(
-        &'b self,
-        message: Message,
-        bytes: &'b [u8],
-        depth: u32,
-        progress: &'b Progress,
-    ) -> Source<'b> {
-        let said = |key, text: &'b str| Some((key, text)).filter(|(_, text)| !text.is_empty());
-        Source {
-            message,
-            bytes,
-            types: [
-                said("kind", self.kind),
-                said("apiVersion", self.api_version),
-            ],
-            scope: Scope {
-                progress,
-                depth,
-                place: Place::Root,
-            },
-        }
     }
 }
 
@@ -82,7 +74,7 @@ impl ObjectBytes<'_> {
 struct Source<'a> {
     message: Message,
     bytes: &'a [u8],
-    types: Types<'a>,
+    types: Types<'a, 'a>,
     scope: Scope<'a>,
 }
 

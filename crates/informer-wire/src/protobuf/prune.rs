@@ -17,7 +17,7 @@ pub(crate) fn prune(
     out: &mut Vec<u8>,
 ) -> Result<(), Fault> {
     // How many elements of each list there were.
-    let mut counts = vec![0u32; message.last_field() as usize + 1];
+    let mut counts = vec![0u32; usize::from(message.last_field()) + 1];
     let mut reader = Reader(bytes);
     loop {
         let before = reader.0;
@@ -29,7 +29,7 @@ pub(crate) fn prune(
             out.extend_from_slice(whole);
             continue;
         };
-        let fate = match within.fate(field.name) {
+        let fate = match within.fate(field.name()) {
             _ if field.is_inline() => Fate::Prune(within),
             Fate::Prune(within) if field.is_repeated() => {
                 counts[no as usize] += 1;
@@ -83,7 +83,7 @@ fn pruned(
     payload: Payload<'_>,
     within: Within<'_>,
 ) -> Result<Option<Vec<u8>>, Fault> {
-    let (Scalar::Message(message), Payload::Bytes(bytes)) = (field.scalar, payload) else {
+    let (Scalar::Message(message), Payload::Bytes(bytes)) = (field.scalar(), payload) else {
         return Ok(None);
     };
     let mut out = Vec::with_capacity(bytes.len());

@@ -64,6 +64,11 @@ impl<'a> Reader<'a> {
                 self.0 = rest;
                 Ok((*byte).into())
             }
+            // Most other lengths.
+            [low, high, rest @ ..] if *high < 0x80 => {
+                self.0 = rest;
+                Ok(u64::from(low & 0x7f) | u64::from(*high) << 7)
+            }
             _ => match long_varint(self.0)? {
                 Some((value, length)) => {
                     self.0 = &self.0[length..];

@@ -75,15 +75,12 @@ pub enum Scalar {
     Message(Message),
 }
 
-/// A field of a message.
+/// A field of a message: its record, whose type is one of those below.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Field {
-    /// Its key in JSON; empty if it is inlined.
-    pub name: &'static str,
-    /// Its type, or that of its elements.
-    pub scalar: Scalar,
-    flags: u8,
-}
+pub struct Field(&'static [u8; 8]);
+
+const BYTES: u8 = 2;
+const MESSAGE: u8 = 9;
 
 const REPEATED: u8 = 1;
 const MAP: u8 = 2;
@@ -116,7 +113,8 @@ impl Message {
 
     /// Whether objects of this kind have metadata: those have that can be listed.
     pub(crate) fn has_metadata(self) -> bool {
-        self.field(1).is_some_and(|field| field.name == "metadata")
+        self.field(1)
+            .is_some_and(|field| field.name() == "metadata")
     }
 
     #[inline]
@@ -146,8 +144,9 @@ impl Message {
     }
 
     /// The highest number of a field.
-    pub(super) fn last_field(self) -> u32 {
-        self.record()[2].into()
+    #[inline]
+    pub(super) fn last_field(self) -> u8 {
+        self.record()[2]
     }
 
     /// The field of a number.
@@ -163,74 +162,90 @@ impl Message {
 
     /// The fields with their numbers.
     pub fn fields(self) -> impl Iterator<Item = (u32, Field)> {
-        (1..=self.last_field()).filter_map(move |no| Some((no, self.field(no)?)))
+        (1..=u32::from(self.last_field())).filter_map(move |no| Some((no, self.field(no)?)))
     }
 }
 
 impl Field {
     #[inline]
-    fn read(record: &[u8; 8]) -> Option<Self> {
-        let scalar = match record[3] {
+    fn read(record: &'static [u8; 8]) -> Option<Self> {
+        matches!(record[3], 1..=MESSAGE).then_some(Self(record))
+    }
+
+    /// Its key in JSON; empty if it is inlined.
+    #[inline]
+    pub fn name(self) -> &'static str {
+        let at = usize::from(word(self.0, 0));
+        &NAMES[at..at + usize::from(self.0[2])]
+    }
+
+    /// Its type, or that of its elements.
+    #[inline]
+    pub const fn scalar(self) -> Scalar {
+        match self.0[3] {
             1 => Scalar::String,
-            2 => Scalar::Bytes,
+            BYTES => Scalar::Bytes,
             3 => Scalar::Bool,
             4 => Scalar::Int32,
             5 => Scalar::Int64,
             6 => Scalar::Uint32,
             7 => Scalar::Uint64,
             8 => Scalar::Float64,
-            9 => Scalar::Message(Message(word(record, 6))),
-            _ => return None,
-        };
-        let at = usize::from(word(record, 0));
-        Some(Self {
-            name: &NAMES[at..at + usize::from(record[2])],
-            scalar,
-            flags: record[4],
-        })
+            _ => Scalar::Message(Message(word(self.0, 6))),
+        }
+    }
+
+    #[inline]
+    const fn has(self, flags: u8) -> bool {
+        self.0[4] & flags != 0
+    }
+
+    /// Whether its values are a list or a map, or stand among the fields of its parent.
+    #[inline]
+    pub(super) const fn is_special(self) -> bool {
+        self.has(REPEATED | MAP | INLINE)
     }
 
     /// Whether it is a list.
     pub const fn is_repeated(self) -> bool {
-        self.flags & REPEATED != 0
+        self.has(REPEATED)
     }
 
     /// Whether it is a map from texts.
     pub const fn is_map(self) -> bool {
-        self.flags & MAP != 0
+        self.has(MAP)
     }
 
     /// Whether JSON has no key for it: its fields stand among those of its parent.
     pub const fn is_inline(self) -> bool {
-        self.flags & INLINE != 0
+        self.has(INLINE)
     }
 
     /// Whether JSON leaves it out when it is a scalar of the zero value.
     pub const fn omits_zero(self) -> bool {
         // Go's `omitempty` never leaves a struct out, and a message is one.
-        let is_scalar = !matches!(self.scalar, Scalar::Message(_));
-        is_scalar && self.flags & (OMIT_EMPTY | POINTER) == OMIT_EMPTY
+        self.0[3] != MESSAGE && self.0[4] & (OMIT_EMPTY | POINTER) == OMIT_EMPTY
     }
 
     /// Whether JSON leaves it out when it is a time of the zero value.
     pub const fn omits_zero_time(self) -> bool {
-        self.flags & OMIT_ZERO != 0
+        self.has(OMIT_ZERO)
     }
 
     /// Whether JSON shows null where it is absent: of these protobuf cannot tell empty from none.
     pub const fn is_null_when_absent(self) -> bool {
-        let many = self.flags & (REPEATED | MAP) != 0 || matches!(self.scalar, Scalar::Bytes);
-        many && self.flags & (OMIT_EMPTY | POINTER | INLINE) == 0
+        let many = self.has(REPEATED | MAP) || self.0[3] == BYTES;
+        many && !self.has(OMIT_EMPTY | POINTER | INLINE)
     }
 
     /// Whether absent and zero differ.
     pub const fn is_pointer(self) -> bool {
-        self.flags & POINTER != 0
+        self.has(POINTER)
     }
 
     /// How one value of it is encoded.
     pub(super) const fn wire(self) -> Wire {
-        match self.scalar {
+        match self.scalar() {
             Scalar::String | Scalar::Bytes | Scalar::Message(_) => Wire::Bytes,
             Scalar::Float64 => Wire::Fixed64,
             _ => Wire::Varint,
@@ -255,9 +270,9 @@ mod tests {
             assert_eq!(nulls, message.has_nulls());
             for (_, field) in message.fields() {
                 let is_list = message.form() == Form::List;
-                assert_eq!(field.name.is_empty(), field.is_inline());
+                assert_eq!(field.name().is_empty(), field.is_inline());
                 assert_eq!(field.is_inline() && field.is_repeated(), is_list);
-                if let Scalar::Message(inner) = field.scalar {
+                if let Scalar::Message(inner) = field.scalar() {
                     assert!(usize::from(inner.0) < MESSAGES);
                 }
             }
@@ -265,10 +280,29 @@ mod tests {
         assert!(fields > 3000, "{fields}");
     }
 
+    /// How many messages lie in each other without a key of their own.
+    fn inlined(message: Message) -> usize {
+        let fields = message.fields().filter(|(_, field)| field.is_inline());
+        let inner = fields.filter_map(|(_, field)| match field.scalar() {
+            Scalar::Message(inner) if inner.form() == Form::Object => Some(1 + inlined(inner)),
+            _ => None,
+        });
+        inner.max().unwrap_or(0)
+    }
+
+    #[test]
+    fn the_reader_has_room_for_every_inlined_message() {
+        let deepest = (0..MESSAGES)
+            .map(|id| inlined(Message(id as u16)))
+            .max()
+            .unwrap_or(0);
+        assert_eq!(deepest, super::super::access::INLINED);
+    }
+
     #[test]
     fn kinds_are_found() {
         let pod = Message::of_kind("v1", "Pod").expect("the table has pods");
-        assert_eq!(pod.field(2).map(|field| field.name), Some("spec"));
+        assert_eq!(pod.field(2).map(|field| field.name()), Some("spec"));
         assert_eq!(pod.field(0), None);
         assert_eq!(pod.field(u32::MAX), None);
         assert!(Message::of_kind("apps/v1", "Deployment").is_some());

@@ -51,7 +51,7 @@ pub(super) fn shuffle(message: Message, bytes: &[u8], seed: u64, out: &mut Vec<u
     for (no, whole, value) in fields(bytes) {
         let field = message.field(no);
         let mut record = Vec::new();
-        match field.map(|field| (field, field.scalar)) {
+        match field.map(|field| (field, field.scalar())) {
             Some((field, Scalar::Message(inner)))
                 if inner.form() == Form::Object && !field.is_map() =>
             {
@@ -151,9 +151,9 @@ pub(super) fn nest(api_version: &str, kind: &str, path: &[&str], inner: &[u8]) -
         };
         let (no, field) = message
             .fields()
-            .find(|(_, field)| field.name == *name)
+            .find(|(_, field)| field.name() == *name)
             .expect("the field exists");
-        let Scalar::Message(message) = field.scalar else {
+        let Scalar::Message(message) = field.scalar() else {
             panic!("{name} is no message")
         };
         let mut out = Vec::new();

@@ -25,13 +25,13 @@ impl Generator {
         let mut object = Map::new();
         for (_, field) in message.fields() {
             if field.is_inline() {
-                if let Scalar::Message(inner) = field.scalar {
+                if let Scalar::Message(inner) = field.scalar() {
                     object.extend(self.object(inner, depth));
                 }
                 continue;
             }
             if let Some(value) = self.field(field, depth) {
-                object.insert(field.name.to_owned(), value);
+                object.insert(field.name().to_owned(), value);
             }
         }
         object
@@ -48,30 +48,30 @@ impl Generator {
                 return field.is_null_when_absent().then_some(Value::Null);
             }
             if field.is_map() {
-                let entry = |_| (self.text(), self.value(field.scalar, depth));
+                let entry = |_| (self.text(), self.value(field.scalar(), depth));
                 return Some(Value::Object((0..count).map(entry).collect()));
             }
             return Some(
                 (0..count)
-                    .map(|_| self.value(field.scalar, depth))
+                    .map(|_| self.value(field.scalar(), depth))
                     .collect(),
             );
         }
         if field.is_pointer() {
             // A pointer to a zero time would be null; no server keeps one.
             return is_set
-                .then(|| self.value(field.scalar, depth))
+                .then(|| self.value(field.scalar(), depth))
                 .filter(|value| !value.is_null());
         }
-        if field.scalar == Scalar::Bytes && !is_set {
+        if field.scalar() == Scalar::Bytes && !is_set {
             return field.is_null_when_absent().then_some(Value::Null);
         }
-        let value = match field.scalar {
-            Scalar::Message(_) => self.value(field.scalar, if is_set { depth } else { 0 }),
-            _ if is_set => self.value(field.scalar, depth),
+        let value = match field.scalar() {
+            Scalar::Message(_) => self.value(field.scalar(), if is_set { depth } else { 0 }),
+            _ if is_set => self.value(field.scalar(), depth),
             scalar => zero(scalar),
         };
-        let is_zero = value == zero(field.scalar);
+        let is_zero = value == zero(field.scalar());
         let is_omitted = field.omits_zero() && is_zero;
         let is_omitted_time = field.omits_zero_time() && value.is_null();
         (!is_omitted && !is_omitted_time).then_some(value)
