@@ -9,7 +9,7 @@ use crate::effects::Effects;
 use crate::key::{KeyError, KeyLike, KeyText, ObjectKey};
 use crate::object::Object;
 use crate::overlay::{Laid, Overlaid};
-use crate::root::Root;
+use crate::root::{Root, Target};
 use crate::sink::{Deletion, ReplaceEnd};
 use crate::store::{Shared, Writer};
 use crate::sync::MutexGuard;
@@ -81,14 +81,14 @@ impl<'a, K: Object> Batch<'a, K> {
     pub fn add(&mut self, object: impl Into<Arc<K>>) -> Result<Option<Arc<K>>, KeyError> {
         let object = object.into();
         let text = KeyText::try_of(&*object)?;
-        let (slot, key) = self.root.resolve(&text);
-        Ok(self.write(slot, key, object))
+        let target = self.root.target(&text);
+        Ok(self.write(target, object))
     }
 
     /// Adds an object under this key, or replaces the one there, which is returned.
     pub fn upsert(&mut self, key: ObjectKey, object: Arc<K>) -> Option<Arc<K>> {
-        let slot = self.root.find(&key);
-        self.write(slot, key, object)
+        let target = Root::<K>::target_in(self.root.find(&key), key);
+        self.write(target, object)
     }
 
     /// Takes the object of a key out, whatever it is.
@@ -216,15 +216,10 @@ impl<'a, K: Object> Batch<'a, K> {
 
 /// What the store itself does in batches.
 impl<K: Object> Batch<'_, K> {
-    /// Writes an object into the slot of its key, which was looked up.
-    pub(crate) fn write(
-        &mut self,
-        slot: Option<u32>,
-        key: ObjectKey,
-        object: Arc<K>,
-    ) -> Option<Arc<K>> {
+    /// Writes an object where it belongs.
+    pub(crate) fn write(&mut self, target: Target, object: Arc<K>) -> Option<Arc<K>> {
         self.is_changed = true;
-        self.root.write(slot, key, object, &mut self.effects)
+        self.root.write(target, object, &mut self.effects)
     }
 
     pub(crate) const fn root(&self) -> &Root<K> {

@@ -23,6 +23,11 @@ pub(crate) enum Touched {
 }
 
 impl<K> Effects<K> {
+    /// True if somebody listens for keys, values or changes.
+    pub(crate) const fn wanted(&self) -> bool {
+        self.watched() || self.changes.is_some()
+    }
+
     pub(crate) const fn watched(&self) -> bool {
         matches!(self.touched, Touched::These(_))
     }

@@ -123,5 +123,5 @@ fn write<K: Object>(
             return;
         }
     }
-    batch.write(slot, key, object);
+    batch.write(Root::<K>::target_in(slot, key), object);
 }

@@ -14,7 +14,7 @@ use crate::effects::Effects;
 use crate::key::{KeyError, KeyLike, ObjectKey};
 use crate::mutant;
 use crate::object::Object;
-use crate::root::Root;
+use crate::root::{Root, Target};
 use crate::sink::{Deletion, Known, ReplaceEnd};
 use crate::store::Store;
 use crate::version::ResourceVersion;
@@ -177,8 +177,8 @@ impl<K: Object> Root<K> {
     }
 
     fn show(&mut self, key: ObjectKey, object: Arc<K>, effects: &mut Effects<K>) -> Option<Arc<K>> {
-        let slot = self.find(&key);
-        self.show_in(slot, key, object, effects)
+        let target = Self::target_in(self.find(&key), key);
+        self.show_in(target, object, effects)
     }
 
     /// Shows what is seen of a key now that an overlay came or went: the server said nothing, so its last word is as
@@ -186,7 +186,7 @@ impl<K: Object> Root<K> {
     fn restack(&mut self, key: ObjectKey, object: Arc<K>, effects: &mut Effects<K>) {
         let slot = self.find(&key);
         let is_stale = slot.is_some_and(|slot| self.stale().get(slot));
-        self.show_in(slot, key.clone(), object, effects);
+        self.show_in(Self::target_in(slot, key.clone()), object, effects);
         if is_stale {
             self.mark_stale(&key, true);
         }
@@ -194,25 +194,27 @@ impl<K: Object> Root<K> {
 
     fn show_in(
         &mut self,
-        slot: Option<u32>,
-        key: ObjectKey,
+        target: Target,
         object: Arc<K>,
         effects: &mut Effects<K>,
     ) -> Option<Arc<K>> {
-        let plan = self.plan(slot, &key, &object);
-        self.place(key, object, plan, effects)
+        let plan = self.plan(&target, &object);
+        self.place(target, object, plan, effects)
     }
 
-    /// The server says this of a key, whose slot was looked up. Returns what it had said before.
+    /// The server says this of a key. Returns what it had said before.
     pub(crate) fn write(
         &mut self,
-        slot: Option<u32>,
-        key: ObjectKey,
+        target: Target,
         object: Arc<K>,
         effects: &mut Effects<K>,
     ) -> Option<Arc<K>> {
+        if self.overlay.is_none() {
+            return self.show_in(target, object, effects);
+        }
+        let key = self.target_key(&target)?.clone();
         let Some(laid) = self.laid(&key) else {
-            return self.show_in(slot, key, object, effects);
+            return self.show_in(target, object, effects);
         };
         let is_superseded = self
             .get(&key)

@@ -79,9 +79,16 @@ impl<'a, K> Iterator for Slots<'a, K> {
 
 impl<K> ExactSizeIterator for Slots<'_, K> {}
 
+/// Where an object is to be written.
+pub(crate) enum Target {
+    /// Into this slot, under the key that it has.
+    Old(u32),
+    /// Into a new slot, under this key.
+    New(ObjectKey),
+}
+
 /// What is to be said of an object before it is written: all that takes user code.
 pub(crate) struct Plan {
-    slot: Option<u32>,
     indexes: SmallVec<[Prepared; 2]>,
 }
 
@@ -170,6 +177,31 @@ impl<K: Object> Root<K> {
         }
     }
 
+    /// Where to write the object of a key that was looked up, or is now. Counts no reference to a key that is here
+    /// already: that would hold up the reads that follow.
+    pub(crate) fn target(&self, text: &KeyText) -> Target {
+        match self.find(text) {
+            Some(slot) => {
+                self.slots.warm_way(slot);
+                Target::Old(slot)
+            }
+            None => Target::New(text.to_key()),
+        }
+    }
+
+    /// The same for a key whose slot was looked up.
+    pub(crate) fn target_in(slot: Option<u32>, key: ObjectKey) -> Target {
+        slot.map_or(Target::New(key), Target::Old)
+    }
+
+    /// The key of a target; `None` only if its slot is not of this version.
+    pub(crate) fn target_key<'a>(&'a self, target: &'a Target) -> Option<&'a ObjectKey> {
+        match target {
+            Target::Old(slot) => self.key(*slot),
+            Target::New(key) => Some(key),
+        }
+    }
+
     pub(crate) const fn stale(&self) -> &Flags {
         &self.stale
     }
@@ -185,58 +217,83 @@ impl<K: Object> Root<K> {
             .map(|index| &**index)
     }
 
-    /// Asks the index functions for all that it takes to write an object into its slot, or a new one. Runs user code,
-    /// changes nothing.
-    pub(crate) fn plan(&self, slot: Option<u32>, key: &ObjectKey, object: &K) -> Plan {
-        let indexes = self
-            .indexes
-            .iter()
-            .map(|index| index.prepare(slot, key, object))
-            .collect();
-        Plan { slot, indexes }
+    /// Asks the index functions for all that it takes to write an object there. Runs user code, changes nothing.
+    pub(crate) fn plan(&self, target: &Target, object: &K) -> Plan {
+        let slot = match target {
+            Target::Old(slot) => Some(*slot),
+            Target::New(_) => None,
+        };
+        let Some(key) = self.target_key(target) else {
+            let indexes = SmallVec::new();
+            return Plan { indexes };
+        };
+        let indexes = self.indexes.iter();
+        let indexes = indexes.map(|index| index.prepare(slot, key, object));
+        Plan {
+            indexes: indexes.collect(),
+        }
     }
 
     /// Shows an object as planned on this version, and returns the one it replaces.
     pub(crate) fn place(
         &mut self,
-        key: ObjectKey,
+        target: Target,
         object: Arc<K>,
         plan: Plan,
         effects: &mut Effects<K>,
     ) -> Option<Arc<K>> {
-        let slot = plan.slot.unwrap_or(self.slots.len());
-        if effects.changes.is_some() {
-            let old = plan.slot.and_then(|slot| self.object(slot));
-            effects.change(&key, old, Some(&object));
+        let number = match target {
+            Target::Old(slot) => slot,
+            Target::New(_) => self.slots.len(),
+        };
+        if effects.wanted() {
+            self.tell(&target, &object, effects);
         }
-        self.touch(&key, slot, effects);
         for (index, prepared) in self.indexes.iter_mut().zip(plan.indexes) {
             if let Some(failure) = prepared.failure() {
                 effects.fail(failure);
             }
-            index.apply(slot, prepared);
+            index.apply(number, prepared);
         }
-        self.touch_values(slot, effects);
-        if plan.slot.is_none() {
-            let hash_of = |slot| {
-                let slot = self.slots.get(slot).and_then(Option::as_ref);
-                slot.map_or(0, |slot| short_hash(&slot.key))
-            };
-            self.directory.insert(short_hash(&key), slot, hash_of);
-            let labels = DigestCell::default();
-            self.slots.push(Some(Slot {
-                key,
-                object,
-                labels,
-            }));
-            return None;
+        self.touch_values(number, effects);
+        let Target::New(key) = target else {
+            self.stale.set(number, false);
+            let slot = self.slots.get_mut(number)?.as_mut()?;
+            if !mutant!("store-labels-outlive-their-copy") {
+                slot.labels = DigestCell::default();
+            }
+            return Some(std::mem::replace(&mut slot.object, object));
+        };
+        let hash_of = |slot| {
+            let slot = self.slots.get(slot).and_then(Option::as_ref);
+            slot.map_or(0, |slot| short_hash(&slot.key))
+        };
+        self.directory.insert(short_hash(&key), number, hash_of);
+        let labels = DigestCell::default();
+        self.slots.push(Some(Slot {
+            key,
+            object,
+            labels,
+        }));
+        None
+    }
+
+    /// Tells those who listen of an object that is about to be shown.
+    fn tell(&self, target: &Target, object: &Arc<K>, effects: &mut Effects<K>) {
+        let Some(key) = self.target_key(target) else {
+            return;
+        };
+        let slot = match target {
+            Target::Old(slot) => Some(*slot),
+            Target::New(_) => None,
+        };
+        effects.change(key, slot.and_then(|slot| self.object(slot)), Some(object));
+        effects.touch(Tag::key(key));
+        if let Some(slot) = slot
+            && !mutant!("store-watch-misses-lost-values")
+        {
+            self.touch_values(slot, effects);
         }
-        self.stale.set(slot, false);
-        let slot = self.slots.get_mut(slot)?.as_mut()?;
-        if !mutant!("store-labels-outlive-their-copy") {
-            slot.labels = DigestCell::default();
-        }
-        Some(std::mem::replace(&mut slot.object, object))
     }
 
     /// Takes out the object that readers see of a key. The last object moves to its slot.
@@ -264,15 +321,6 @@ impl<K: Object> Root<K> {
             effects.change(&key, Some(&object), None);
         }
         Some(object)
-    }
-
-    fn touch(&self, key: &ObjectKey, slot: u32, effects: &mut Effects<K>) {
-        if effects.watched() {
-            effects.touch(Tag::key(key));
-            if !mutant!("store-watch-misses-lost-values") {
-                self.touch_values(slot, effects);
-            }
-        }
     }
 
     fn touch_values(&self, slot: u32, effects: &mut Effects<K>) {

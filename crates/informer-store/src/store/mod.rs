@@ -13,6 +13,7 @@ use crate::batch::Batch;
 use crate::key::{KeyError, KeyLike, KeyText, ObjectKey};
 use crate::list::{List, Listed, Order};
 use crate::object::Object;
+use crate::root::{Root, Target};
 use crate::snapshot::Snapshot;
 use crate::sync::MutexGuard;
 use crate::version::ResourceVersion;
@@ -98,8 +99,8 @@ impl<K: Object> Store<K> {
         let text = KeyText::try_of(&*object)?;
         let writer = self.shared.lock_writer();
         let published = self.shared.read();
-        let (slot, key) = published.resolve(&text);
-        Ok(self.write(writer, published, slot, key, object))
+        let target = published.target(&text);
+        Ok(self.write(writer, published, target, object))
     }
 
     /// The same as [`add`](Self::add).
@@ -114,30 +115,29 @@ impl<K: Object> Store<K> {
     pub fn upsert(&self, key: ObjectKey, object: Arc<K>) -> Option<Arc<K>> {
         let writer = self.shared.lock_writer();
         let published = self.shared.read();
-        let slot = published.find(&key);
-        self.write(writer, published, slot, key, object)
+        let target = Root::<K>::target_in(published.find(&key), key);
+        self.write(writer, published, target, object)
     }
 
-    /// Writes one object into the slot of its key, which was looked up.
+    /// Writes one object where it belongs.
     fn write(
         &self,
         writer: MutexGuard<'_, Writer>,
         published: Published<'_, K>,
-        slot: Option<u32>,
-        key: ObjectKey,
+        target: Target,
         object: Arc<K>,
     ) -> Option<Arc<K>> {
         if published.overlay.is_some() {
             drop(published);
             let mut batch = Batch::continuing(&self.shared, writer);
-            let old = batch.write(slot, key, object);
+            let old = batch.write(target, object);
             batch.commit();
             return old;
         }
-        let plan = published.plan(slot, &key, &object);
+        let plan = published.plan(&target, &object);
         drop(published);
         self.shared.change(writer, |root, effects| {
-            root.place(key, object, plan, effects)
+            root.place(target, object, plan, effects)
         })
     }
 
