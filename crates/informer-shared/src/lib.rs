@@ -34,6 +34,8 @@
 //! - A handler is [synced](Registration::synced) once it has handled all of the state that it started from, not before.
 //! - Reminders of unchanged objects reach only handlers with a resync period, carry the same `Arc` twice, and are due at
 //!   exact multiples of the period.
+//! - Of many informers of a factory that start together only a few list at once ([`StartLimit`]), and one that hangs
+//!   holds up the others only for a while.
 //! - An informer stops within about a second at any moment, and everything of it has ended then, but for a thread whose
 //!   handler does not return. Dropping the last handle stops it too.
 //!
@@ -75,6 +77,7 @@ mod processor;
 mod queue;
 mod resync;
 mod single;
+mod starts;
 mod synced;
 mod tasks;
 #[cfg(test)]
@@ -96,5 +99,6 @@ pub use handler::{
 pub use informer::{InformerStatus, OnStop, SharedInformer, SharedInformerBuilder};
 pub use queue::QueuePolicy;
 pub use single::{Informer, InformerBuilder};
+pub use starts::StartLimit;
 pub use synced::{CatchUpError, CaughtUp, Progress, SyncError, Synced};
 pub use wait::{Wait, Waiting};

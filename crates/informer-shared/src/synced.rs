@@ -20,6 +20,8 @@ pub struct Progress {
     pub started: bool,
     /// Whether its cache has the first list.
     pub store_synced: bool,
+    /// Whether it waits for its turn among many that start: see [`StartLimit`](crate::StartLimit).
+    pub waits_for_turn: bool,
     /// How many requests have failed since the last that went well.
     pub attempts: u32,
     /// Why the last request failed, with all causes in one line.
@@ -33,6 +35,9 @@ impl fmt::Display for Progress {
         }
         if self.store_synced {
             return f.write_str("the cache has the first list");
+        }
+        if self.waits_for_turn {
+            return f.write_str("it waits for its turn to start; others that start first are slow");
         }
         match (&self.last_error, self.attempts) {
             (Some(error), attempts @ 1..) => {

@@ -14,6 +14,7 @@ use informer_wire::{ListOptions, Resource};
 use super::InformerFactory;
 use crate::handler::BoxError;
 use crate::informer::{OnStop, SharedInformerBuilder};
+use crate::starts::StartLimit;
 
 type ErrorHandler = dyn Fn(&Resource, &Report<'_>) + Send + Sync;
 type Transform<K> = Arc<dyn Fn(&mut K) -> Result<(), BoxError> + Send + Sync>;
@@ -36,6 +37,7 @@ pub(super) struct FactoryOptions {
     reflector: ReflectorConfig,
     error_handler: Option<Arc<ErrorHandler>>,
     on_stop: OnStop,
+    start_limit: StartLimit,
 }
 
 impl<S> InformerFactoryBuilder<S> {
@@ -48,6 +50,7 @@ impl<S> InformerFactoryBuilder<S> {
             reflector: ReflectorConfig::default(),
             error_handler: None,
             on_stop: OnStop::default(),
+            start_limit: StartLimit::default(),
         };
         Self { source, options }
     }
@@ -126,6 +129,13 @@ impl<S> InformerFactoryBuilder<S> {
         self
     }
 
+    /// How many informers fill their caches for the first time at once: by default eight. Give clones of one limit to
+    /// factories over one connection.
+    pub fn start_limit(mut self, limit: StartLimit) -> Self {
+        self.options.start_limit = limit;
+        self
+    }
+
     /// Makes the factory.
     #[must_use]
     pub fn build(self) -> InformerFactory<S> {
@@ -150,6 +160,7 @@ impl FactoryOptions {
             .name(resource.to_string())
             .resync_period(period)
             .on_stop(self.on_stop)
+            .start_limit(self.start_limit.clone())
             .reflector_config(self.reflector.clone());
         let transform = self
             .transforms
@@ -175,6 +186,7 @@ impl fmt::Debug for FactoryOptions {
             .field("resync_period", &self.resync_period)
             .field("transforms", &self.transforms.len())
             .field("reflector", &self.reflector)
+            .field("start_limit", &self.start_limit)
             .finish_non_exhaustive()
     }
 }

@@ -15,6 +15,7 @@ use super::shared::Shared;
 use super::source::Source;
 use crate::apply::RecreatedAs;
 use crate::resync::effective_period;
+use crate::starts::StartLimit;
 
 /// An informer about to be made. See [`SharedInformer::builder`].
 ///
@@ -48,6 +49,7 @@ pub struct SharedInformerBuilder<L: ListerWatcher> {
     fifo: DeltaFifo<L::Object>,
     indexers: Indexers<L::Object>,
     options: Options,
+    start_limit: Option<StartLimit>,
 }
 
 impl<L: ListerWatcher> SharedInformerBuilder<L> {
@@ -67,6 +69,7 @@ impl<L: ListerWatcher> SharedInformerBuilder<L> {
             fifo,
             indexers: Indexers::new(),
             options,
+            start_limit: None,
         }
     }
 
@@ -134,6 +137,13 @@ impl<L: ListerWatcher> SharedInformerBuilder<L> {
         self
     }
 
+    /// Lets the informer take turns with others of the same limit when it starts. Without one, which is the default
+    /// outside of a factory, it starts at once.
+    pub fn start_limit(mut self, limit: StartLimit) -> Self {
+        self.start_limit = Some(limit);
+        self
+    }
+
     /// Makes the informer. It does nothing before it is started.
     ///
     /// # Errors
@@ -145,12 +155,16 @@ impl<L: ListerWatcher> SharedInformerBuilder<L> {
             fifo,
             indexers,
             options,
+            start_limit,
         } = self;
         store.add_indexers(&indexers)?;
         if !indexers.names().any(|name| name == NAMESPACE_INDEX) {
             store.add_namespace_index()?;
         }
-        let source = Source::new(reflector.named(&*options.name));
+        let mut source = Source::new(reflector.named(&*options.name));
+        if let Some(limit) = start_limit {
+            source = source.limited(limit);
+        }
         Ok(SharedInformer::new(Shared::new(
             options, store, fifo, source,
         )))

@@ -1,6 +1,6 @@
 //! What all handles of one informer, its tasks and its registrations share.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
@@ -32,6 +32,7 @@ pub(crate) struct Shared<K> {
     pub(crate) stop: CancellationToken,
     pub(crate) phase: watch::Sender<InformerPhase>,
     pub(crate) reflector: watch::Receiver<ReflectorStatus>,
+    waits_for_turn: Arc<AtomicBool>,
     pub(crate) resync_period: Option<Duration>,
     pub(crate) recreated: RecreatedAs,
     pub(crate) on_stop: OnStop,
@@ -73,6 +74,7 @@ impl<K: Object> Shared<K> {
             stop: CancellationToken::new(),
             phase: watch::Sender::new(InformerPhase::default()),
             reflector: source.status.clone(),
+            waits_for_turn: Arc::clone(&source.waits_for_turn),
             resync_period: options.resync_period,
             recreated: options.recreated,
             on_stop: options.on_stop,
@@ -145,6 +147,7 @@ impl<K: Object> Shared<K> {
             informer: Arc::clone(&self.name),
             started: phase.started,
             store_synced: phase.synced,
+            waits_for_turn: self.waits_for_turn.load(Ordering::Relaxed),
             attempts: reflector.attempts,
             last_error: reflector.last_error.clone(),
         }
