@@ -15,7 +15,7 @@ use serde::Serialize;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::args::{BenchArgs, BenchCommand, Form};
-use crate::failure::{Usage, printable};
+use crate::failure::{self, Usage, printable};
 use crate::forms::{self, Job};
 use crate::output::json;
 use crate::trouble::{Trouble, Troubles};
@@ -56,7 +56,7 @@ pub(crate) async fn run(what: &BenchCommand) -> anyhow::Result<ExitCode> {
         line = measured => json::line(&line?)?,
         error = hopeless(told) => return Err(error),
         () = tokio::time::sleep(args.timeout) => {
-            anyhow::bail!("not done after {:?}; see the reasons above, or raise --timeout", args.timeout)
+            anyhow::bail!("not done after {:?}; mend what failed, if it was told above, or raise --timeout", args.timeout)
         }
     }
     Ok(ExitCode::SUCCESS)
@@ -66,7 +66,9 @@ pub(crate) async fn run(what: &BenchCommand) -> anyhow::Result<ExitCode> {
 async fn hopeless(mut told: mpsc::UnboundedReceiver<Trouble>) -> anyhow::Error {
     while let Some(trouble) = told.recv().await {
         match trouble {
-            Trouble::Reason(message) => eprintln!("informer: {}", printable(&message)),
+            Trouble::Reason(message) => {
+                failure::tell(&format!("informer: {}", printable(&message)))
+            }
             Trouble::Hopeless(message) => return Usage::error(message),
         }
     }

@@ -83,7 +83,12 @@ pub(crate) fn check(selection: &SelectionArgs) -> anyhow::Result<()> {
             ))
         })?;
     }
-    if let Some(selector) = &selection.field_selector {
+    // As with kubectl, an empty selector chooses everything.
+    if let Some(selector) = selection
+        .field_selector
+        .as_deref()
+        .filter(|s| !s.is_empty())
+    {
         check_fields(selector)?;
     }
     Ok(())
@@ -183,6 +188,12 @@ mod tests {
         assert!(check_fields("status.phase").is_err());
         assert!(check_fields("=x").is_err());
         assert!(check_fields("a=b,,").is_err());
+        let everything = SelectionArgs {
+            namespace: None,
+            label_selector: Some(String::new()),
+            field_selector: Some(String::new()),
+        };
+        assert!(check(&everything).is_ok());
     }
 
     #[test]

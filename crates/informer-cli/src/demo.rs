@@ -22,6 +22,7 @@ use k8s_openapi::api::core::v1::Pod;
 use tokio::time::{MissedTickBehavior, interval_at};
 
 use crate::args::{DemoArgs, Output};
+use crate::failure;
 use crate::output::{self, Printer};
 use crate::run::{final_line, print_event, synced_line};
 use crate::serve::fill;
@@ -160,7 +161,7 @@ impl Demo {
         if self.output == Output::Text {
             return output::say(text);
         }
-        eprintln!("{text}");
+        failure::tell(text);
         Ok(())
     }
 

@@ -1,7 +1,7 @@
 //! How the command ends when it cannot go on: one clear line on stderr, and an exit code.
 
 use std::fmt;
-use std::io;
+use std::io::{self, Write};
 use std::process::ExitCode;
 
 /// What only the caller can mend: arguments, selectors, the kubeconfig.
@@ -40,6 +40,28 @@ pub(crate) fn printable(text: &str) -> String {
         .collect()
 }
 
+/// Says something on stderr, to people. If it cannot be written, as to a full disk, nobody can be told: unlike with
+/// `eprintln!` that is no panic, and the command goes on.
+pub(crate) fn tell(text: &str) {
+    let _ = Stderr.write_all(format!("{text}\n").as_bytes());
+}
+
+/// Standard error that takes everything, whether or not it can be written.
+#[derive(Debug)]
+pub(crate) struct Stderr;
+
+impl Write for Stderr {
+    fn write(&mut self, text: &[u8]) -> io::Result<usize> {
+        let _ = io::stderr().write_all(text);
+        Ok(text.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        let _ = io::stderr().flush();
+        Ok(())
+    }
+}
+
 /// Says why the command ends. Exit code 2: the caller must change something; 1: it failed.
 ///
 /// A reader that has gone, as after `| head -1`, has what it wanted and is told nothing.
@@ -48,7 +70,7 @@ pub(crate) fn report(error: &anyhow::Error) -> ExitCode {
     if output.is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe) {
         return ExitCode::FAILURE;
     }
-    eprintln!("informer: {}", one_line(error));
+    tell(&format!("informer: {}", one_line(error)));
     if error.is::<Usage>() {
         ExitCode::from(2)
     } else {

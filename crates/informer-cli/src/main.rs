@@ -57,7 +57,7 @@ fn log_to_stderr(verbose: u8) {
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(levels));
     tracing_subscriber::fmt()
         .with_env_filter(filter)
-        .with_writer(std::io::stderr)
+        .with_writer(|| failure::Stderr)
         .with_ansi(false)
         .init();
 }

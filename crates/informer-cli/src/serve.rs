@@ -6,6 +6,7 @@ use anyhow::Context;
 use informer_testkit::{ApiServer, Workload};
 
 use crate::args::ServeArgs;
+use crate::failure::tell;
 use crate::{output, signals};
 
 /// Runs the server. Prints its address once it answers.
@@ -30,10 +31,10 @@ pub(crate) async fn run(args: &ServeArgs) -> anyhow::Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     };
     output::say(&format!("serving {}", server.url()))?;
-    eprintln!(
+    tell(&format!(
         "try: informer watch pods --server {0}, or kubectl --server {0} get pods -A",
         server.url()
-    );
+    ));
     let running = (args.rate > 0).then(|| workload.start(&server, f64::from(args.rate)));
     end.await;
     if let Some(running) = running {

@@ -77,6 +77,39 @@ fn what_only_the_caller_can_mend_is_one_line_and_exit_2() {
     }
 }
 
+/// Whoever reads stderr may be gone, as may the disk: what people are told is lost, and all else is as it would be.
+#[tokio::test(flavor = "multi_thread")]
+async fn stderr_that_cannot_be_written_changes_nothing_else() {
+    let unwritable = || {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        writer
+    };
+    let server = server(10).await;
+    let url = server.url();
+    let watch = ["watch", "pods", "--once", "-o", "json", "-vv", "--server"];
+    let demo = ["demo", "--pods", "5", "--for", "1s", "-o", "json"];
+    let wrong = ["watch", "pods", "-n", "Shop", "--server"];
+    let late = ["bench", "sync", "--timeout", "1s", "--server"];
+    let nobody = "http://127.0.0.1:1";
+    for (args, code, last) in [
+        (
+            [&watch[..], &[&url]].concat(),
+            0,
+            r#"{"event":"synced","count":10,"#,
+        ),
+        (demo.to_vec(), 0, r#"{"event":"final","#),
+        ([&wrong[..], &[nobody]].concat(), 2, ""),
+        ([&late[..], &[nobody]].concat(), 1, ""),
+    ] {
+        let mut child = informer(&args).stderr(unwritable()).spawn().unwrap();
+        let said = text_of(child.stdout.take());
+        assert_eq!(exit_of(&mut child).code(), Some(code), "{args:?}: {said}");
+        let line = said.lines().last().unwrap_or_default();
+        assert!(line.starts_with(last), "{args:?}: {line}");
+    }
+}
+
 /// A kubeconfig that never comes, as from a pipe, holds nobody up.
 #[test]
 fn a_kubeconfig_that_never_comes_does_not_hold_the_end_up() {
