@@ -1,16 +1,16 @@
 //! Every kind of Kubernetes, with all fields set: protobuf and JSON give the same object.
 //!
-//! The pairs are the test data of `k8s.io/api`, which this tree does not hold: `INFORMER_WIRE_VECTORS` names the
-//! folder that does. Without it the tests say that they were skipped.
+//! The pairs are the test data of `k8s.io/api`, which this tree does not hold: they lie in
+//! `shared/wire-schema/vectors` beside the workspace, or in the folder that `INFORMER_WIRE_VECTORS` names. Where there
+//! are none the tests say that they were skipped.
 #![allow(missing_docs, reason = "these are tests")]
 
 use std::fmt::Debug;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use informer_wire::{
     Compact, DecodeOptions, Dynamic, FromWire, Metadata, View, WireFormat, decode_object,
 };
-use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
@@ -21,10 +21,22 @@ struct Pair {
     protobuf: Vec<u8>,
 }
 
+/// The folder of the pairs, if it is at hand. One that is named must be.
+fn folder() -> Option<PathBuf> {
+    if let Some(named) = std::env::var_os("INFORMER_WIRE_VECTORS") {
+        return Some(named.into());
+    }
+    let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let beside = workspace.join("../shared/wire-schema/vectors");
+    beside.is_dir().then_some(beside)
+}
+
 /// All pairs; none where they are not at hand.
 fn pairs() -> Vec<Pair> {
-    let Some(folder) = std::env::var_os("INFORMER_WIRE_VECTORS").map(PathBuf::from) else {
-        println!("skipped: INFORMER_WIRE_VECTORS does not name the folder of test data");
+    let Some(folder) = folder() else {
+        println!(
+            "skipped: no test data beside the workspace, nor does INFORMER_WIRE_VECTORS name any"
+        );
         return Vec::new();
     };
     let files = std::fs::read_dir(&folder).expect("the folder can be read");
@@ -98,7 +110,7 @@ fn every_kind_is_the_same_in_every_form() {
 
 fn is_typed_alike<K>(pair: &Pair)
 where
-    K: DeserializeOwned + Serialize + PartialEq + Debug + Send + Sync + 'static,
+    K: DeserializeOwned + PartialEq + Debug + Send + Sync + 'static,
 {
     for keep in [true, false] {
         let options = DecodeOptions::default().keep_managed_fields(keep);
@@ -108,7 +120,7 @@ where
         // Some of the data k8s-openapi refuses, as a time that is null.
         assert_eq!(json.is_ok(), protobuf.is_ok(), "{}", pair.name);
         assert_eq!(json.ok(), protobuf.ok(), "{}", pair.name);
-        let [json, protobuf] = both::<Compact<K>>(pair, &DecodeOptions::default());
+        let [json, protobuf] = both::<Compact<K>>(pair, &options);
         assert_eq!(json.decode().ok(), protobuf.decode().ok(), "{}", pair.name);
     }
 }

@@ -97,8 +97,11 @@ impl<K: FromWire> ListDecoder<K> {
         if self.error.is_some() {
             return None;
         }
-        let item = self.advance()?;
-        if let Err(error) = &item {
+        let mut item = self.advance()?;
+        if let Err(error) = &mut item {
+            if let Some(written) = self.splitter.written() {
+                *error = written;
+            }
             self.error = Some(error.clone());
         }
         Some(item)
@@ -142,6 +145,17 @@ impl<K: FromWire> ListDecoder<K> {
 enum Splitter {
     Json(json::ListSplitter),
     Protobuf(protobuf::ListSplitter),
+}
+
+impl Splitter {
+    /// The error that the server wrote within what came last, if it did.
+    fn written(&self) -> Option<DecodeError> {
+        match self {
+            // An item ends where its braces do: what is written into it breaks the list.
+            Self::Json(_) => None,
+            Self::Protobuf(splitter) => splitter.written(),
+        }
+    }
 }
 
 fn decode<K: FromWire>(

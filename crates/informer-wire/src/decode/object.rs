@@ -15,7 +15,7 @@ use crate::error::DecodeError;
 use crate::event::{Decoded, SetAside};
 use crate::json::describe;
 use crate::meta::ObjectMeta;
-use crate::protobuf::ObjectBytes;
+use crate::protobuf::{Message, ObjectBytes};
 use crate::resource::Resource;
 use crate::types::{TypeCache, TypeMeta};
 
@@ -110,7 +110,8 @@ impl Context {
             context: self,
             types,
         };
-        let message = { object }.types().message;
+        let types_of = { object }.types();
+        let message = Message::of_kind(&types_of.api_version, &types_of.kind);
         let mut bytes = Vec::new();
         let pruned = outline.pruned(WHAT, message, keys, &mut bytes)?;
         self.object(&pruned, types)

@@ -47,6 +47,9 @@ impl DecodeOptions {
     /// built of it: also from what [`Compact`](crate::Compact) keeps. `*` stands for every key of a map and every
     /// element of a list. Call it again for another path.
     ///
+    /// A map or a list of Kubernetes' own kinds goes with the last that is dropped from it, as servers write no empty
+    /// ones, or is null where they write null. Objects stay, if empty.
+    ///
     /// What tells objects apart is never dropped: `apiVersion`, `kind`, and of the metadata name, namespace, UID and
     /// resource version.
     ///

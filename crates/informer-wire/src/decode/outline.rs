@@ -78,11 +78,16 @@ impl<'a> Outline<'a> {
         keys: &Keys,
         out: &'b mut Vec<u8>,
     ) -> Result<Outline<'b>, DecodeError> {
+        // Of a kind that the table does not have, the metadata is known all the same.
+        let metadata = || Message::of_kind("meta.k8s.io/v1", "PartialObjectMetadata");
+        let message = message.or_else(metadata);
         match self {
             Self::Json(outline) => {
-                json::prune(outline.text, keys.within(), out).map_err(|json::Syntax { at }| {
-                    DecodeError::malformed(what, format!("no valid JSON at byte {at}"))
-                })?;
+                json::prune(outline.text, message, keys.within(), out).map_err(
+                    |json::Syntax { at }| {
+                        DecodeError::malformed(what, format!("no valid JSON at byte {at}"))
+                    },
+                )?;
                 Outline::json(what, out)
             }
             Self::Protobuf {
@@ -90,9 +95,7 @@ impl<'a> Outline<'a> {
                 api_version,
                 kind,
             } => {
-                // Of a kind that the table does not have, the metadata is known all the same.
-                let metadata = || Message::of_kind("meta.k8s.io/v1", "PartialObjectMetadata");
-                let Some(message) = message.or_else(metadata) else {
+                let Some(message) = message else {
                     return Outline::typed(what, outline.bytes(), api_version, kind);
                 };
                 protobuf::prune(message, outline.bytes(), keys.within(), out)

@@ -28,6 +28,12 @@ impl Buffer {
         &self.bytes[self.start..]
     }
 
+    /// What is not used up yet, and of what was used up before it all from this byte on that is still held.
+    pub(crate) fn since(&self, at: u64) -> &[u8] {
+        let before = usize::try_from(self.used.saturating_sub(at)).unwrap_or(usize::MAX);
+        &self.bytes[self.start.saturating_sub(before)..]
+    }
+
     /// The first of what is not used up yet.
     pub(crate) fn first(&self) -> Option<u8> {
         self.bytes.get(self.start).copied()

@@ -2,32 +2,31 @@
 
 use super::{Cursor, Syntax};
 use crate::decode::{Fate, Within};
+use crate::protobuf::{Field, Form, Message, Scalar};
 
-/// Writes the text without what is taken out of it.
+/// Writes the text, whose type is known if the table has it, without what is taken out of it.
 ///
-/// A map or list in an object's metadata goes with the last that is taken out of it, as servers write no empty ones
-/// there. Elsewhere what becomes empty may be an object, and stays.
-pub(crate) fn prune(text: &[u8], within: Within<'_>, out: &mut Vec<u8>) -> Result<(), Syntax> {
-    value(&mut Cursor::new(text), text, (within, Place::Root), out)
-}
-
-/// Where a value stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
-    Root,
-    Metadata,
-    Other,
+/// A map or a list of a known type goes with the last that is taken out of it, as servers write no empty ones; where
+/// they write null instead, null stays. Of all else nobody knows what may be absent, and it stays empty.
+pub(crate) fn prune(
+    text: &[u8],
+    message: Option<Message>,
+    within: Within<'_>,
+    out: &mut Vec<u8>,
+) -> Result<(), Syntax> {
+    value(&mut Cursor::new(text), text, (within, message), out)
 }
 
 fn value(
     cursor: &mut Cursor<'_>,
     text: &[u8],
-    (within, place): (Within<'_>, Place),
+    (within, message): (Within<'_>, Option<Message>),
     out: &mut Vec<u8>,
 ) -> Result<(), Syntax> {
     match cursor.peek() {
-        Some(b'{') => object(cursor, text, (within, place), out),
-        Some(b'[') => array(cursor, text, within, out),
+        Some(b'{') => object(cursor, text, (within, Of::Message(message)), out),
+        // The elements of a list are of the type of its field.
+        Some(b'[') => array(cursor, text, (within, message), out),
         _ => {
             out.extend_from_slice(cursor.skip_value()?);
             Ok(())
@@ -35,17 +34,35 @@ fn value(
     }
 }
 
+/// What the values of an object are.
+#[derive(Clone, Copy)]
+enum Of {
+    /// The fields of a message.
+    Message(Option<Message>),
+    /// A map's, all of one type.
+    Map(Option<Message>),
+}
+
+/// The message that a field's value or its elements are, if their fields are those of JSON.
+fn message_of(field: Field) -> Option<Message> {
+    match field.scalar() {
+        Scalar::Message(message) if message.form() == Form::Object => Some(message),
+        _ => None,
+    }
+}
+
 fn object(
     cursor: &mut Cursor<'_>,
     text: &[u8],
-    (within, place): (Within<'_>, Place),
+    (within, of): (Within<'_>, Of),
     out: &mut Vec<u8>,
 ) -> Result<(), Syntax> {
     let mut walk = cursor.open_object()?;
     let start = out.len() + 1;
     out.push(b'{');
     while let Some(key) = cursor.next_key(&mut walk)? {
-        let fate = within.fate(&key.text().unwrap_or_default());
+        let name = key.text().unwrap_or_default();
+        let fate = within.fate(&name);
         if matches!(fate, Fate::Drop) {
             cursor.skip_value()?;
             continue;
@@ -55,15 +72,33 @@ fn object(
             out.push(b',');
         }
         out.extend_from_slice(&text[key.at..cursor.at()]);
-        let at = out.len();
-        let is_pruned = matches!(fate, Fate::Prune(_));
-        let below = match place {
-            Place::Root if &*key.name() == b"metadata" => Place::Metadata,
-            _ => Place::Other,
+        let Fate::Prune(within) = fate else {
+            out.extend_from_slice(cursor.skip_value()?);
+            continue;
         };
-        keep(cursor, text, (fate, below), out)?;
-        if is_pruned && place == Place::Metadata && matches!(&out[at..], b"{}" | b"[]") {
-            out.truncate(before);
+        let at = out.len();
+        let field = match of {
+            Of::Message(message) => message.and_then(|message| message.named(&name)),
+            Of::Map(message) => {
+                value(cursor, text, (within, message), out)?;
+                continue;
+            }
+        };
+        let inner = field.and_then(message_of);
+        match field.filter(|field| field.is_map()) {
+            Some(_) if cursor.peek() == Some(b'{') => {
+                object(cursor, text, (within, Of::Map(inner)), out)?;
+            }
+            _ => value(cursor, text, (within, inner), out)?,
+        }
+        let many = field.filter(|field| field.is_map() || field.is_repeated());
+        match many.filter(|_| matches!(&out[at..], b"{}" | b"[]")) {
+            Some(field) if field.is_null_when_absent() => {
+                out.truncate(at);
+                out.extend_from_slice(b"null");
+            }
+            Some(_) => out.truncate(before),
+            None => {}
         }
     }
     out.push(b'}');
@@ -73,7 +108,7 @@ fn object(
 fn array(
     cursor: &mut Cursor<'_>,
     text: &[u8],
-    within: Within<'_>,
+    (within, message): (Within<'_>, Option<Message>),
     out: &mut Vec<u8>,
 ) -> Result<(), Syntax> {
     let mut walk = cursor.open_array()?;
@@ -90,23 +125,11 @@ fn array(
         if out.len() > start {
             out.push(b',');
         }
-        keep(cursor, text, (fate, Place::Other), out)?;
+        match fate {
+            Fate::Prune(within) => value(cursor, text, (within, message), out)?,
+            Fate::Keep | Fate::Drop => out.extend_from_slice(cursor.skip_value()?),
+        }
     }
     out.push(b']');
     Ok(())
-}
-
-fn keep(
-    cursor: &mut Cursor<'_>,
-    text: &[u8],
-    (fate, place): (Fate<'_>, Place),
-    out: &mut Vec<u8>,
-) -> Result<(), Syntax> {
-    match fate {
-        Fate::Prune(within) => value(cursor, text, (within, place), out),
-        Fate::Keep | Fate::Drop => {
-            out.extend_from_slice(cursor.skip_value()?);
-            Ok(())
-        }
-    }
 }

@@ -30,6 +30,8 @@ pub(crate) struct ListSplitter {
     kind: Option<String>,
     api_version: Option<String>,
     metadata: Vec<u8>,
+    /// Where the item that came out last starts.
+    item: u64,
     error: Option<DecodeError>,
 }
 
@@ -68,6 +70,7 @@ impl ListSplitter {
             kind: None,
             api_version: None,
             metadata: Vec::new(),
+            item: 0,
             error: None,
         }
     }
@@ -86,13 +89,19 @@ impl ListSplitter {
             return None;
         }
         match self.advance() {
-            Ok(Some((head, length))) => Some(Ok(ItemText {
-                text: &self.buffer.take(head + length)[head..],
-                list_kind: self.kind.as_deref(),
-                api_version: self.api_version.as_deref(),
-            })),
+            Ok(Some((head, length))) => {
+                self.item = self.buffer.used();
+                Some(Ok(ItemText {
+                    text: &self.buffer.take(head + length)[head..],
+                    list_kind: self.kind.as_deref(),
+                    api_version: self.api_version.as_deref(),
+                }))
+            }
             Ok(None) => None,
-            Err(error) => {
+            Err(mut error) => {
+                if matches!(error, DecodeError::Malformed { .. }) {
+                    error = self.written().unwrap_or(error);
+                }
                 self.error = Some(error.clone());
                 self.buffer = Buffer::default();
                 Some(Err(error))
@@ -110,7 +119,10 @@ impl ListSplitter {
             State::Broken(at) => return Err(self.why_broken(at)),
             _ => {
                 let error = DecodeError::Truncated { what: WHAT };
-                return Err(written(self.buffer.rest()).unwrap_or(error));
+                // Behind a whole item nothing was written: what it says itself is no error of the server.
+                let has_more = !self.buffer.rest().is_empty();
+                let written = has_more.then(|| self.written()).flatten();
+                return Err(written.unwrap_or(error));
             }
         }
         match self.kind.as_deref() {
@@ -285,10 +297,17 @@ impl ListSplitter {
     }
 
     fn why_broken(&self, at: u64) -> DecodeError {
-        let rest = self.buffer.rest();
         let reason =
             || DecodeError::malformed(WHAT, format!("no list goes on as it does at byte {at}"));
-        written(&rest[..rest.len().min(TAIL_LIMIT)]).unwrap_or_else(reason)
+        self.written().unwrap_or_else(reason)
+    }
+
+    /// The error that the server wrote at the end of what has come, if it did: behind an item, or within the last,
+    /// whose length then covers a part of it.
+    pub(crate) fn written(&self) -> Option<DecodeError> {
+        let rest = self.buffer.since(self.item);
+        let tail = &rest[rest.len() - rest.len().min(TAIL_LIMIT)..];
+        written_status(tail).map(|status| DecodeError::Status(Box::new(status)))
     }
 }
 
@@ -330,12 +349,6 @@ fn head(bytes: &[u8]) -> Result<Option<Head>, Fault> {
 
 fn is_protobuf(content_type: &[u8]) -> bool {
     content_type.starts_with(b"application/vnd.kubernetes.protobuf")
-}
-
-/// The error that the server wrote at the end of these bytes, if it did.
-fn written(rest: &[u8]) -> Option<DecodeError> {
-    let tail = &rest[rest.len() - rest.len().min(TAIL_LIMIT)..];
-    written_status(tail).map(|status| DecodeError::Status(Box::new(status)))
 }
 
 fn unexpected(kind: &str) -> DecodeError {

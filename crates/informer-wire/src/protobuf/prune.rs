@@ -95,7 +95,7 @@ fn pruned(
                 return Ok(None);
             };
             let mut inner = Vec::with_capacity(json.len());
-            crate::json::prune(json, within, &mut inner).map_err(|_| Fault::Json)?;
+            crate::json::prune(json, None, within, &mut inner).map_err(|_| Fault::Json)?;
             write_bytes(1, &inner, &mut out);
         }
         _ => return Ok(None),

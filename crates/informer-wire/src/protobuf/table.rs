@@ -160,6 +160,17 @@ impl Message {
         Field::read(&FIELD_RECORDS[at])
     }
 
+    /// The field that JSON has under this key, also one of a message that is inlined.
+    pub(crate) fn named(self, key: &str) -> Option<Field> {
+        let found = self.fields().find_map(|(_, field)| match field.scalar() {
+            Scalar::Message(inner) if field.is_inline() && inner.form() == Form::Object => {
+                inner.named(key)
+            }
+            _ => Some(field).filter(|field| field.name() == key),
+        });
+        found.filter(|field| !field.is_inline())
+    }
+
     /// The fields with their numbers.
     pub fn fields(self) -> impl Iterator<Item = (u32, Field)> {
         (1..=u32::from(self.last_field())).filter_map(move |no| Some((no, self.field(no)?)))

@@ -542,6 +542,41 @@ fn chosen_paths_and_annotations_are_dropped_from_both_formats_alike() {
     assert_eq!(protobuf, pod);
 }
 
+// INV-WIRE-18
+#[test]
+fn what_becomes_empty_is_as_a_server_writes_it_in_both_formats() {
+    let pod: Value = decode_object(PROTOBUF, &enveloped(&json!({"apiVersion": "v1", "kind": "Pod",
+        "metadata": {"name": "a", "labels": {"l": "1"}, "finalizers": ["f"]},
+        "spec": {"nodeSelector": {"disk": "ssd"}, "tolerations": [{"key": "k"}], "containers": [{"name": "c",
+            "resources": {"limits": {"cpu": "1"}}, "env": [{"name": "E"}]}],
+            "volumes": [{"name": "v", "configMap": {"name": "m", "items": [{"key": "k", "path": "p"}]}}]}})), &options())
+    .unwrap();
+    let dropped = options()
+        .drop_path("/metadata/labels/l")
+        .drop_path("/metadata/finalizers/*")
+        .drop_path("/spec/nodeSelector/*")
+        .drop_path("/spec/tolerations/0")
+        .drop_path("/spec/containers/*/env/*")
+        .drop_path("/spec/containers/0/resources/limits/cpu")
+        .drop_path("/spec/volumes/0/configMap/items/*");
+    let read = |format, bytes: &[u8]| decode_object::<Value>(format, bytes, &dropped).unwrap();
+    let protobuf = read(PROTOBUF, &enveloped(&pod));
+    assert_eq!(read(WireFormat::Json, pod.to_string().as_bytes()), protobuf);
+    assert_eq!(protobuf["metadata"], json!({"name": "a"}));
+    assert_eq!(protobuf["spec"]["nodeSelector"], Value::Null);
+    // An object stays.
+    assert_eq!(
+        protobuf["spec"]["containers"],
+        json!([{"name": "c", "resources": {}}])
+    );
+    // A list that servers show as null when there is none.
+    let all = options().drop_path("/spec/containers/*");
+    let protobuf: Value = decode_object(PROTOBUF, &enveloped(&pod), &all).unwrap();
+    let json: Value = decode_object(WireFormat::Json, pod.to_string().as_bytes(), &all).unwrap();
+    assert_eq!(json, protobuf);
+    assert!(json["spec"].as_object().unwrap()["containers"].is_null());
+}
+
 #[test]
 fn paths_lead_into_raw_json_and_maps() {
     let revision = json!({"apiVersion": "apps/v1", "kind": "ControllerRevision", "metadata": {"name": "a"},
