@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{PATIENCE, Watch, get, open, send};
+use common::{PATIENCE, get, open, send};
 use http::Method;
 use http_body_util::BodyExt as _;
 use informer_testkit::{ApiServer, ResourceType};
