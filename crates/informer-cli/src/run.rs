@@ -170,14 +170,7 @@ impl<K: Object> Run<K> {
 
     /// What stands in the way of being synced.
     fn obstacle(&self) -> String {
-        let status = self.informer.status().reflector;
-        match status.last_error {
-            Some(error) => format!(
-                "requests that failed in a row: {}, the last one: {error}",
-                status.attempts
-            ),
-            None => "the first list has not arrived; no request has failed".to_owned(),
-        }
+        self.informer.progress().to_string()
     }
 }
 

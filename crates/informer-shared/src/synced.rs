@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use informer_store::{ResourceVersion, WaitError};
+use informer_store::{Expectation, WaitError};
 use tokio::sync::watch;
 
 use crate::handler::{Control, HandlerEnd};
@@ -132,7 +132,7 @@ impl SyncError {
 #[doc(alias = "WaitForCacheSync")]
 pub type Synced = Wait<SyncError>;
 
-/// A wait for the cache to have everything up to a resource version.
+/// A wait for the cache to have what is expected: everything up to a resource version, an object, a deletion.
 pub type CaughtUp = Wait<CatchUpError>;
 
 /// Why a wait for the cache to catch up failed.
@@ -140,20 +140,20 @@ pub type CaughtUp = Wait<CatchUpError>;
 #[non_exhaustive]
 pub enum CatchUpError {
     /// The deadline passed.
-    #[error("the cache has not reached resource version {wanted} after {deadline:?}: {progress}")]
+    #[error("the cache has not reached {wanted} after {deadline:?}: {progress}")]
     Deadline {
         /// What was waited for.
-        wanted: ResourceVersion,
+        wanted: Expectation,
         /// How long.
         deadline: Duration,
         /// How far the informer is, and what stands in its way.
         progress: Progress,
     },
     /// It can never succeed.
-    #[error("the cache cannot catch up with resource version {wanted}")]
+    #[error("the cache cannot catch up with {wanted}")]
     Never {
         /// What was waited for.
-        wanted: ResourceVersion,
+        wanted: Expectation,
         /// Why.
         source: WaitError,
     },
@@ -189,13 +189,15 @@ impl Watched {
             if end.is_ok_and(|phase| phase.synced) {
                 return Ok(());
             }
-            let progress = progress();
-            Err(SyncError::Stopped {
-                what: of_informer(&progress),
-                progress,
-            })
+            Err(stopped(progress()))
         };
         Wait::new(outcome, move |deadline| late.deadline_error(deadline))
+    }
+
+    /// The error if it has stopped without being synced.
+    pub(crate) fn failed(&self) -> Option<SyncError> {
+        let phase = *self.phase.borrow();
+        (phase.stopped && !phase.synced).then(|| stopped((self.progress)()))
     }
 
     /// The error of a deadline that passed; `None` if it is synced.
@@ -240,6 +242,13 @@ pub(crate) fn handler_synced(control: Arc<dyn Control>, progress: ProgressFn) ->
             handler_queue,
         }
     })
+}
+
+fn stopped(progress: Progress) -> SyncError {
+    SyncError::Stopped {
+        what: of_informer(&progress),
+        progress,
+    }
 }
 
 fn of_informer(progress: &Progress) -> Arc<str> {

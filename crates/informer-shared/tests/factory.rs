@@ -223,6 +223,26 @@ async fn waiting_for_all_says_which_is_late_and_why() {
     );
 }
 
+// INV-SHARED-13, WS2: no need to wait for the others, which may never end.
+#[tokio::test(start_paused = true)]
+async fn waiting_for_all_fails_as_soon_as_one_has_stopped() {
+    let source = Source::default();
+    source.cluster.hang();
+    let factory = InformerFactory::new(source);
+    let hung = factory.informer::<ConfigMap>();
+    let stopped = factory.informer_for::<ConfigMap>(widgets());
+    factory.start().unwrap();
+    let wait = tokio::spawn(factory.wait_for_cache_sync().into_future());
+    settle().await;
+    assert!(!wait.is_finished());
+    soon(stopped.stop()).await.unwrap();
+    let error = soon(wait).await.unwrap().unwrap_err();
+    assert_eq!((error.started, error.failed.len()), (2, 1));
+    let text = error.to_string();
+    assert!(text.contains("shop/v1/widgets stopped before"), "{text}");
+    assert!(!hung.is_stopped());
+}
+
 // INV-SHARED-12
 #[tokio::test(start_paused = true)]
 async fn informers_live_while_the_factory_or_a_handle_does() {

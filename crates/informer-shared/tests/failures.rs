@@ -177,6 +177,30 @@ async fn panics_inside_of_futures_and_filters_are_caught_too() {
     assert_eq!((late.status().panics, filter.status().panics), (2, 2));
 }
 
+// INV-SHARED-4: a resync reminds of all objects at once.
+#[tokio::test(start_paused = true)]
+async fn a_bounded_queue_needs_room_for_a_resync() {
+    let informer = informer(&Cluster::with(5));
+    let add = |limit| {
+        let builder = informer.handler().queue(QueuePolicy::Bounded(limit));
+        let seen = Seen::new();
+        let kept = builder.resync_period(SECONDS).register(seen.clone());
+        (kept.unwrap(), seen)
+    };
+    let (small, small_seen) = add(4);
+    let (enough, enough_seen) = add(5);
+    started(&informer).await;
+    tokio::time::sleep(SECONDS * 3 / 2).await;
+    until("the reminders", || enough_seen.lines().len() == 10).await;
+    assert!(enough.status().ended.is_none());
+    let ended = small.status().ended;
+    assert!(
+        matches!(ended, Some(HandlerEnd::QueueFull { limit: 4 })),
+        "{ended:?}"
+    );
+    assert!(small_seen.lines().len() < 10);
+}
+
 // INV-SHARED-4
 #[tokio::test(start_paused = true)]
 async fn a_bounded_queue_that_is_full_ends_its_handler_alone() {

@@ -5,6 +5,7 @@ mod support;
 use std::time::Duration;
 
 use informer_shared::{CatchUpError, Event, Progress, SyncError};
+use informer_store::Expectation;
 use k8s_openapi::api::core::v1::ConfigMap;
 use support::{Cluster, SECONDS, Seen, informer, settle, soon, started, until};
 
@@ -123,6 +124,42 @@ async fn reading_ones_own_write_waits_for_the_cache() {
     let error = informer.wait_until("opaque".into()).await.unwrap_err();
     assert!(matches!(error, CatchUpError::Never { .. }), "{error}");
     until("the handler", || seen.lines().len() == 2).await;
+}
+
+// INV-SHARED-14
+#[tokio::test(start_paused = true)]
+async fn ones_own_object_is_waited_for_until_it_or_its_deletion_is_cached() {
+    let cluster = Cluster::with(1);
+    let informer = informer(&cluster);
+    started(&informer).await;
+    let before = informer.store().get("ns/0").unwrap();
+    let version = cluster.put("0", "mine");
+    let uid = before.metadata.uid.clone().unwrap();
+    let answer = support::config_map("0", &uid, version, "mine");
+    let written = Expectation::written(&answer).unwrap();
+    informer.wait_for(written).deadline(SECONDS).await.unwrap();
+    let stored = informer.store().get("ns/0").unwrap();
+    assert_eq!(support::value_of(&stored), "mine");
+
+    let deleted = Expectation::deleted(&answer).unwrap();
+    let error = informer
+        .wait_for(deleted.clone())
+        .deadline(SECONDS)
+        .await
+        .unwrap_err();
+    assert!(
+        error.to_string().contains("the deletion of ns/0"),
+        "{error}"
+    );
+    cluster.delete("0");
+    informer.wait_for(deleted).deadline(SECONDS).await.unwrap();
+    assert!(informer.store().is_empty());
+
+    let mut opaque = support::config_map("0", &uid, 1, "");
+    opaque.metadata.resource_version = Some("opaque".into());
+    let opaque = Expectation::written(&opaque).unwrap();
+    let error = informer.wait_for(opaque).await.unwrap_err();
+    assert!(matches!(error, CatchUpError::Never { .. }), "{error}");
 }
 
 // WS1: a wait that is done wins over a deadline of nothing.

@@ -61,7 +61,7 @@
 //! | read | [`Snapshot`]; [`Store::get`] and others for one look |
 //! | find by a value, a range of values, a prefix | [`Store::add_index`], [`Store::add_typed_index`], [`Store::add_ordered_index`] |
 //! | find by labels or metadata | [`LabelSelector`], [`FieldSelector`], [`Lister`], [`Snapshot::select`] |
-//! | wait until a write of yours is here | [`Store::wait_until`] |
+//! | wait until a write of yours is here | [`Store::wait_until`], [`Store::wait_for`] |
 //! | see a write of yours before the watch tells of it | [`Store::overlay`] |
 //! | be woken when a key, an index value or anything changes | [`Store::watch_key`], [`Store::watch_index`], [`Store::watch`] |
 //! | poll for what changed | [`Store::subscribe`] |
@@ -103,6 +103,7 @@ mod changes;
 mod digest;
 mod directory;
 mod effects;
+mod expectation;
 mod flags;
 mod index;
 #[cfg(all(test, informer_shuttle))]
@@ -134,6 +135,7 @@ mod watch;
 
 pub use batch::Batch;
 pub use changes::{Change, Changes, Lagged};
+pub use expectation::Expectation;
 pub use index::{
     Index, IndexError, IndexFailure, IndexOutcome, IndexStatus, IndexValues, Indexers,
     NAMESPACE_INDEX,

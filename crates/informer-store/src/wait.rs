@@ -3,6 +3,7 @@
 use std::borrow::Borrow;
 use std::hash::Hash;
 
+use crate::expectation::Expectation;
 use crate::index::{Index, index_tag};
 use crate::key::{KeyLike, hash_value};
 use crate::object::Object;
@@ -40,33 +41,29 @@ impl<K: Object> Store<K> {
     /// # Errors
     /// When the resource version cannot be compared with the store's, or the store is closed.
     pub async fn wait_until(&self, resource_version: &ResourceVersion) -> Result<(), WaitError> {
+        self.wait_for(&Expectation::version(resource_version.clone()))
+            .await
+    }
+
+    /// Waits until the store has what is [expected](Expectation): an object as it was written or newer, a deletion, or
+    /// everything up to a version. Resolves at once if it has. Works on any async runtime.
+    ///
+    /// The wait has no end of its own other than [`close`](Self::close); wrap it in a timeout.
+    ///
+    /// Dropping the future loses nothing.
+    ///
+    /// # Errors
+    /// At once when resource versions cannot be compared; when the store is closed.
+    pub async fn wait_for(&self, expected: &Expectation) -> Result<(), WaitError> {
         loop {
             let published = self.shared.published.listen();
-            if self.has_reached(resource_version)? {
+            if expected.is_met_by(&self.snapshot())? {
                 return Ok(());
             }
             if self.shared.is_closed() {
                 return Err(WaitError::Closed);
             }
             published.await;
-        }
-    }
-
-    fn has_reached(&self, wanted: &ResourceVersion) -> Result<bool, WaitError> {
-        let present = self.resource_version();
-        let not_comparable = || WaitError::NotComparable {
-            wanted: wanted.to_string(),
-            present: present.as_ref().map(ToString::to_string),
-        };
-        if !wanted.is_comparable() {
-            return Err(not_comparable());
-        }
-        match &present {
-            None => Ok(false),
-            Some(present) => match present.compare(wanted) {
-                Some(order) => Ok(order.is_ge()),
-                None => Err(not_comparable()),
-            },
         }
     }
 

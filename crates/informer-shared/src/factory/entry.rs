@@ -5,8 +5,9 @@ use std::fmt;
 use std::future::IntoFuture;
 use std::time::Duration;
 
-use futures_util::FutureExt;
-use futures_util::future::{BoxFuture, join_all};
+use futures_util::future::BoxFuture;
+use futures_util::stream::FuturesUnordered;
+use futures_util::{FutureExt, StreamExt};
 use informer_store::Object;
 use informer_wire::Resource;
 
@@ -84,7 +85,7 @@ impl<K: Object> AnyInformer for SharedInformer<K> {
 pub struct FactorySyncError {
     /// How many informers were waited for.
     pub started: usize,
-    /// What is late, and why.
+    /// What is late, or stopped before it was synced, and why.
     pub failed: Vec<SyncError>,
 }
 
@@ -100,19 +101,27 @@ impl fmt::Display for Lines<'_> {
     }
 }
 
-/// The wait for all these informers.
+/// The wait for all these informers. It fails as soon as one of them has stopped.
 pub(super) fn all_synced(watched: Vec<Watched>) -> Wait<FactorySyncError> {
     let started = watched.len();
     let late = watched.clone();
     let outcome = async move {
-        let waits = watched.into_iter().map(|one| one.synced().into_future());
-        let results = join_all(waits).await;
-        let failed: Vec<_> = results.into_iter().filter_map(Result::err).collect();
-        if failed.is_empty() {
-            Ok(())
-        } else {
-            Err(FactorySyncError { started, failed })
+        let waits = watched
+            .iter()
+            .cloned()
+            .map(|one| one.synced().into_future());
+        let mut waits: FuturesUnordered<_> = waits.collect();
+        while let Some(result) = waits.next().await {
+            // The rest is still open; what has ended as well is told with it.
+            if let Err(first) = result {
+                let mut failed: Vec<_> = watched.iter().filter_map(Watched::failed).collect();
+                if failed.is_empty() {
+                    failed.push(first);
+                }
+                return Err(FactorySyncError { started, failed });
+            }
         }
+        Ok(())
     };
     Wait::new(outcome, move |deadline: Duration| {
         let failed = late.iter().filter_map(|one| one.late(deadline)).collect();

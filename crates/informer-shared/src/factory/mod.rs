@@ -190,7 +190,7 @@ impl<S> InformerFactory<S> {
     /// Waits until the caches of all started informers have had their first list.
     ///
     /// # Errors
-    /// When one stops before, or a deadline that was set passes. The error says which are late, and why.
+    /// As soon as one stops before; when a deadline that was set passes. The error says which are late, and why.
     #[doc(alias = "WaitForCacheSync")]
     pub fn wait_for_cache_sync(&self) -> Wait<FactorySyncError> {
         let informers = self.inner.informers();

@@ -11,7 +11,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use informer_reflector::ListerWatcher;
-use informer_store::{IndexError, Indexers, Lister, Object, ResourceVersion, Store};
+use informer_store::{Expectation, IndexError, Indexers, Lister, Object, ResourceVersion, Store};
 use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 
@@ -27,7 +27,7 @@ use crate::error::{InformerStopped, RunError};
 use crate::handler::{
     BlockingEventHandler, EventHandler, EventStream, HandlerBuilder, Host, Registration,
 };
-use crate::synced::{CatchUpError, CaughtUp, Synced, Watched};
+use crate::synced::{CatchUpError, CaughtUp, Progress, Synced, Watched};
 use crate::wait::Wait;
 
 /// Keeps an indexed cache of one kind of objects in step with an API server, and tells handlers what changes.
@@ -245,10 +245,32 @@ impl<K: Object> SharedInformer<K> {
     /// At once where resource versions cannot be compared; when the informer stops before, or a deadline that was set
     /// passes.
     pub fn wait_until(&self, wanted: ResourceVersion) -> CaughtUp {
+        self.wait_for(Expectation::version(wanted))
+    }
+
+    /// Waits until the cache has what is expected: an object as it was written or newer, or a deletion.
+    ///
+    /// ```no_run
+    /// # use std::time::Duration;
+    /// # use informer_shared::SharedInformer;
+    /// # use informer_store::Expectation;
+    /// # use k8s_openapi::api::core::v1::Pod;
+    /// /// Returns once the cache has what the server answered to a write.
+    /// async fn cached(informer: &SharedInformer<Pod>, answer: &Pod) -> Result<(), Box<dyn std::error::Error>> {
+    ///     let expected = Expectation::written(answer)?;
+    ///     informer.wait_for(expected).deadline(Duration::from_secs(5)).await?;
+    ///     Ok(())
+    /// }
+    /// ```
+    ///
+    /// # Errors
+    /// At once where resource versions cannot be compared; when the informer stops before, or a deadline that was set
+    /// passes.
+    pub fn wait_for(&self, wanted: Expectation) -> CaughtUp {
         let store = self.shared.store.clone();
         let (progress, late) = (self.shared.progress_fn(), wanted.clone());
         let outcome = async move {
-            let reached = store.wait_until(&wanted).await;
+            let reached = store.wait_for(&wanted).await;
             reached.map_err(|source| CatchUpError::Never { wanted, source })
         };
         Wait::new(outcome, move |deadline| CatchUpError::Deadline {
@@ -263,6 +285,12 @@ impl<K: Object> SharedInformer<K> {
     #[doc(alias = "LastSyncResourceVersion")]
     pub fn last_sync_resource_version(&self) -> Option<ResourceVersion> {
         self.shared.reflector.borrow().resource_version.clone()
+    }
+
+    /// How far the informer is, and what stands in its way: the text of it is for people.
+    #[must_use]
+    pub fn progress(&self) -> Progress {
+        self.shared.progress()
     }
 
     /// How the informer and its handlers fare.

@@ -11,6 +11,11 @@ use super::shared::Shared;
 use crate::handler::HandlerStatus;
 
 /// How an informer fares, at the moment it was asked.
+///
+/// Writing the cache cannot fail, so that there are no failed keys as in
+/// [`ControllerStatus`](crate::ControllerStatus): what a handler fails at is in its own status, an object that cannot be
+/// decoded or transformed in [`reflector`](Self::reflector), an index function that fails in the store's
+/// [`index_status`](informer_store::Store::index_status).
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct InformerStatus {

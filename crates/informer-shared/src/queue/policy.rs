@@ -24,7 +24,8 @@ pub enum QueuePolicy {
     Unbounded,
     /// Every change of the cache is delivered, but at most this many may wait. One more ends the handler with
     /// [`HandlerEnd::QueueFull`](crate::HandlerEnd::QueueFull). The state that the handler starts from does not
-    /// count.
+    /// count. Reminders do: a handler with a resync period needs room for as many events as there are objects, which
+    /// a resync adds at once, or its first resync ends it.
     Bounded(usize),
 }
 
