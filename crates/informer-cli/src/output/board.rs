@@ -147,7 +147,8 @@ impl Board {
             .recent
             .iter()
             .filter(|(at, _)| now - at <= RATE_SECONDS);
-        changes.map(|(_, count)| *count as f64).sum::<f64>() / span
+        // Summed as whole numbers: the sum of no floats is -0.
+        changes.map(|(_, count)| count).sum::<u64>() as f64 / span
     }
 
     /// The table as text, under a line of counts and the caller's own lines.
@@ -192,6 +193,15 @@ mod tests {
             uid: String::new(),
             initial: true,
         }
+    }
+
+    #[test]
+    fn a_board_with_nothing_on_it_shows_zeroes() {
+        let mut board = Board::new("pods");
+        board.take(&Line::Error { message: "refused" });
+        let text = board.render(&[]);
+        let counts = "pods: 0 objects, 0 added, 0 updated, 0 deleted, 1 errors, 0 changes/s\nlast error: refused\n";
+        assert!(text.starts_with(counts), "{text}");
     }
 
     #[test]
