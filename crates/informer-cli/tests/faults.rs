@@ -14,8 +14,8 @@ use tokio::time::timeout;
 
 /// Whatever the server does, the command knows what is there within this.
 const RECOVERED: Duration = Duration::from_secs(90);
-/// Far longer than an end takes.
-const ENDED: Duration = Duration::from_secs(20);
+/// SIGTERM ends it within this, however busy the machine is.
+const ENDED: Duration = Duration::from_secs(5);
 
 fn create(server: &ApiServer, name: &str) {
     let pod = json!({"metadata": {"namespace": "web", "name": name}});
@@ -123,12 +123,6 @@ fn faults() -> Vec<Fault> {
     ]
 }
 
-/// A watch that stalls after its first bytes is given up at its end alone, where no bookmark came before: 5 minutes.
-fn takes_minutes(verb: Verb, list: &str, fault: &Fault) -> bool {
-    let stalls = matches!(fault, Fault::Stall { .. });
-    stalls && verb == Verb::Watch && list == "list"
-}
-
 // INV-REFL-7, INV-HTTP-3; all at once, since they mostly wait.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_command_stands_every_fault() {
@@ -139,9 +133,6 @@ async fn the_command_stands_every_fault() {
         (Verb::Watch, "stream"),
     ] {
         for fault in faults() {
-            if takes_minutes(verb, list, &fault) {
-                continue;
-            }
             let name = format!("{verb:?} in mode {list}: {fault:?}");
             running.spawn(stands(name, list, verb, fault, 1));
         }

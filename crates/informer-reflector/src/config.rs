@@ -181,8 +181,9 @@ impl ReflectorConfig {
         self
     }
 
-    /// For how long a watch that had bookmarks may be silent before it is opened again. Longer gaps that were
-    /// seen make it longer. Default: 70 s, because servers send a bookmark a minute.
+    /// For how long a watch may be silent before it is opened again. Longer gaps that were seen make it longer; so
+    /// does, before the first bookmark, each watch that was opened again for nothing. Default: 70 s, because servers
+    /// send a bookmark a minute.
     #[must_use]
     pub const fn silence_timeout(mut self, limit: Duration) -> Self {
         self.silence_timeout = limit;

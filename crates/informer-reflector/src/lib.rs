@@ -29,16 +29,17 @@
 //! The decisions are made by a state machine without I/O, [`machine::Machine`].
 //!
 //! # The resource `events`
-//! API servers keep no history of `events` in memory: there are no bookmarks, so silence raises no alarm there, and a
-//! version that is too old may show as a watch that closes at once. Two such ends in a row lead to a list. Many
+//! API servers keep no history of `events` in memory: there are no bookmarks, so after a few guesses silence raises
+//! no alarm there, and a version that is too old may show as a watch that closes at once. Two such ends in a row lead to a list. Many
 //! deletions of events share one resource version; if a connection breaks among them, the server does not repeat the
 //! rest, and those objects stay until the next list. So events are listed anew every ten minutes
 //! ([`ListerWatcher::relist_period`]); [`ReflectorConfig::relist_period`] sets another time, or one for any resource.
 //!
 //! # What cannot be noticed
 //! A connection that is dead although nobody closed it looks like a quiet one. It is found by the bookmarks that stay
-//! away. Before the first bookmark of a server, and where a server sends none, it is found only when the watch is
-//! over, 5 to 10 minutes after it was opened; TCP keep-alive, where the connection has it, finds some of them sooner.
+//! away, after 70 seconds. Where a server sends no bookmarks at all, the reflector gives a silent watch 70 seconds at
+//! first, then more each time. In the end a dead connection is found there only when the watch is over, 5 to 10
+//! minutes after it was opened; TCP keep-alive, where the connection has it, finds some of them sooner.
 //!
 //! # Features
 //! | feature | gives |

@@ -21,6 +21,9 @@ use crate::trace::{Trace, holds, note};
 /// At most so many requests in a minute, pages that follow another not counted.
 const REQUESTS_A_MINUTE: usize = 40;
 
+/// The first time that a watch is silent, it is left after this.
+const FIRST_SILENCE: Duration = Duration::from_secs(70);
+
 /// A source whose requests are judged. Clones share what is known.
 #[derive(Clone)]
 pub(crate) struct Checked {
@@ -42,6 +45,29 @@ struct State {
     within: Option<bool>,
     stopped: bool,
     highest_rate: usize,
+    /// When something came last on the watch that is open.
+    heard: Option<Instant>,
+    /// A bookmark has come, or a watch was silent for long: from then on, longer silences may be normal.
+    knows_silence: bool,
+}
+
+impl State {
+    /// The stream is left: a silence from before the first bookmark had an end soon enough.
+    fn judge_silence(&mut self, chaos: &Chaos, trace: &Trace) {
+        let Some(silent) = self.heard.take().map(|heard| heard.elapsed()) else {
+            return;
+        };
+        if self.knows_silence || silent < FIRST_SILENCE {
+            return;
+        }
+        self.knows_silence = true;
+        holds!(
+            trace,
+            silent < FIRST_SILENCE + Duration::from_secs(1),
+            "silent for {silent:?} before any bookmark"
+        );
+        chaos.tally(|tally| tally.event("silence before bookmarks"));
+    }
 }
 
 impl Checked {
@@ -107,7 +133,11 @@ impl Checked {
         if place != Place::NextPage {
             self.judge_rate(&mut state);
         }
-        Alive(Arc::clone(&self.shared))
+        Alive {
+            state: Arc::clone(&self.shared),
+            chaos: self.chaos.clone(),
+            trace: self.trace.clone(),
+        }
     }
 
     /// A run that has failed is over; one that asks without end would never let the clock move on.
@@ -208,12 +238,17 @@ impl Checked {
 }
 
 /// A request or stream that is alive.
-struct Alive(Arc<Mutex<State>>);
+struct Alive {
+    state: Arc<Mutex<State>>,
+    chaos: Chaos,
+    trace: Trace,
+}
 
 impl Drop for Alive {
     fn drop(&mut self) {
-        let mut state = self.0.lock();
+        let mut state = self.state.lock();
         state.alive -= 1;
+        state.judge_silence(&self.chaos, &self.trace);
         state.within = None;
     }
 }
@@ -246,7 +281,10 @@ impl ListerWatcher for Checked {
         self.end_if_broken().await;
         assert!(!self.chaos.panics(place), "{}", crate::run::ON_PURPOSE);
         let inner = self.inner.watch(options).await?;
-        alive.0.lock().within = Some(initial);
+        let mut state = alive.state.lock();
+        state.within = Some(initial);
+        state.heard = Some(Instant::now());
+        drop(state);
         Ok(CheckedStream {
             inner,
             alive,
@@ -275,14 +313,19 @@ impl Stream for CheckedStream<MemoryWatch<Item>> {
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let next = Pin::new(&mut self.inner).poll_next(context);
+        if next.is_ready() {
+            self.alive.state.lock().heard = Some(Instant::now());
+        }
         match &next {
             Poll::Ready(Some(Ok(WatchEvent::Bookmark {
                 resource_version,
                 initial_events_end,
             }))) => {
                 note!(self.trace, "bookmark {resource_version}");
+                let mut state = self.alive.state.lock();
+                state.knows_silence |= !initial_events_end;
                 if *initial_events_end {
-                    self.alive.0.lock().within = Some(false);
+                    state.within = Some(false);
                 }
             }
             Poll::Ready(Some(Err(error))) => note!(self.trace, "stream: {}", error.chain()),

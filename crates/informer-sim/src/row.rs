@@ -140,6 +140,7 @@ impl Row {
         let status = match self {
             Self::EndsEarly => return Some(StreamEnd::Clean),
             Self::Cut => return Some(StreamEnd::Cut),
+            Self::Stalls => return Some(StreamEnd::Silence),
             Self::TooOldAsAnswer
             | Self::PlainTimeout
             | Self::Throttled

@@ -87,6 +87,7 @@ const EVENTS: &[&str] = &[
     "replica behind",
     "replica restarted",
     "resync",
+    "silence before bookmarks",
     "rewind recognised",
     "source panicked",
     "streaming lists given up",

@@ -31,6 +31,8 @@ pub enum StreamEnd {
     Error(Status),
     /// The connection breaks.
     Cut,
+    /// Nothing comes any more, and nobody says so: the connection stays open until the client leaves.
+    Silence,
 }
 
 /// A Kubernetes API server in memory, listening on loopback.

@@ -258,6 +258,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
     seen_by("reflector-advance-beyond-bookmark", SIM, "seeds", SEEDS),
     seen_by("reflector-advance-by-first-state", SIM, "seeds", SEEDS),
     seen_by("reflector-apply-partial-list", SIM, "seeds", SEEDS),
+    seen_by("reflector-expect-no-bookmarks", SIM, "seeds", SEEDS),
     seen_by("reflector-forget-rewind", SIM, "seeds", SEEDS),
     seen_by("reflector-forget-selector", SIM, "seeds", SEEDS),
     seen_by("reflector-ignore-retry-after", SIM, "seeds", SEEDS),

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use informer_store::mutant;
+
 /// What is known of the server's bookmarks.
 #[derive(Debug)]
 pub(super) struct Silence {
@@ -9,7 +11,7 @@ pub(super) struct Silence {
     floor: Duration,
     /// No gap counts for more than this.
     cap: Duration,
-    /// The longest time between two frames since bookmarks were seen.
+    /// The longest time between two frames since bookmarks were seen; before, what false alarms taught.
     longest: Duration,
     bookmarks: bool,
     /// A watch fell silent, and nothing has come since.
@@ -27,18 +29,31 @@ impl Silence {
         }
     }
 
-    /// For how long a watch may be silent; `None` where the server sends no bookmarks.
-    pub(super) fn limit(&self) -> Option<Duration> {
-        self.bookmarks
-            .then(|| self.floor.max(self.longest.mul_f64(1.2)))
+    /// For how long a watch may be silent. Bookmarks are asked for, so until it is known better they are expected.
+    pub(super) fn limit(&self) -> Duration {
+        if !self.bookmarks && mutant!("reflector-expect-no-bookmarks") {
+            return self.cap * 2;
+        }
+        self.floor.max(self.longest.mul_f64(1.2))
     }
 
     /// Something came after this time.
     pub(super) fn frame(&mut self, gap: Duration, bookmark: bool) {
-        self.bookmarks |= bookmark;
+        if bookmark && !self.bookmarks {
+            self.bookmarks = true;
+            self.longest = Duration::ZERO;
+        }
         self.suspicious = false;
         if self.bookmarks {
             self.longest = self.longest.max(gap.min(self.cap));
+        }
+    }
+
+    /// A watch is given up for its silence. As long as no bookmark has come at all, the server may send none for this
+    /// resource: it gets more time from now on, in the end all that a watch has.
+    pub(super) fn gave_up(&mut self) {
+        if !self.bookmarks {
+            self.grow();
         }
     }
 
@@ -55,10 +70,14 @@ impl Silence {
 
     /// The server is in order and just has nothing to say: give it more time from now on.
     pub(super) fn false_alarm(&mut self) {
-        if let Some(limit) = self.limit() {
-            self.longest = (limit * 2).min(self.cap);
+        if self.bookmarks {
+            self.grow();
         }
         self.suspicious = false;
+    }
+
+    fn grow(&mut self) {
+        self.longest = (self.limit() * 2).min(self.cap);
     }
 }
 
@@ -69,21 +88,37 @@ mod tests {
     const SECOND: Duration = Duration::from_secs(1);
 
     #[test]
-    fn without_bookmarks_any_silence_is_allowed() {
+    fn before_the_first_bookmark_each_alarm_makes_it_more_patient() {
         let mut silence = Silence::new(SECOND * 70, SECOND * 600);
-        silence.frame(SECOND * 300, false);
-        assert_eq!(silence.limit(), None);
+        silence.frame(SECOND * 50, false);
+        let mut limits = Vec::new();
+        for _ in 0..4 {
+            limits.push(silence.limit().as_secs());
+            silence.gave_up();
+        }
+        assert_eq!(limits, [70, 168, 403, 720], "at last longer than a watch");
+    }
+
+    #[test]
+    fn with_the_first_bookmark_what_was_guessed_before_is_forgotten() {
+        let mut silence = Silence::new(SECOND * 70, SECOND * 600);
+        silence.gave_up();
+        silence.gave_up();
+        silence.frame(SECOND * 90, true);
+        assert_eq!(silence.limit(), SECOND * 108);
+        silence.gave_up();
+        assert_eq!(silence.limit(), SECOND * 108);
     }
 
     #[test]
     fn the_limit_follows_the_longest_gap_within_bounds() {
         let mut silence = Silence::new(SECOND * 70, SECOND * 600);
         silence.frame(SECOND * 30, true);
-        assert_eq!(silence.limit(), Some(SECOND * 70));
+        assert_eq!(silence.limit(), SECOND * 70);
         silence.frame(SECOND * 100, false);
-        assert_eq!(silence.limit(), Some(SECOND * 120));
+        assert_eq!(silence.limit(), SECOND * 120);
         silence.frame(SECOND * 90_000, true);
-        assert_eq!(silence.limit(), Some(SECOND * 720));
+        assert_eq!(silence.limit(), SECOND * 720);
     }
 
     #[test]
@@ -93,7 +128,7 @@ mod tests {
         assert!(!silence.fell_silent());
         assert!(silence.fell_silent());
         silence.false_alarm();
-        assert_eq!(silence.limit(), Some(Duration::from_millis(172_800)));
+        assert_eq!(silence.limit(), Duration::from_millis(172_800));
         assert!(!silence.fell_silent());
     }
 }

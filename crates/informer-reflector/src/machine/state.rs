@@ -129,7 +129,7 @@ const END_MARGIN: Duration = Duration::from_secs(30);
 
 impl Watching {
     /// When to lose patience.
-    pub(super) fn deadline(&self, opening: Duration, silence: Option<Duration>) -> Instant {
+    pub(super) fn deadline(&self, opening: Duration, silence: Duration) -> Instant {
         let Some(opened) = self.opened else {
             let never = mutant!("reflector-wait-for-ever-for-a-watch");
             return self.asked_at + if never { opening * 10_000 } else { opening };
@@ -138,7 +138,7 @@ impl Watching {
         if let Some(initial) = &self.initial {
             return initial.deadline().min(end);
         }
-        silence.map_or(end, |silence| end.min(self.last_frame + silence))
+        end.min(self.last_frame + silence)
     }
 
     /// When the server must have ended the watch.

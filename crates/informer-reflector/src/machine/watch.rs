@@ -436,7 +436,7 @@ impl Machine {
     /// A watch that should have brought a bookmark by now is silent: resume, and if that is silent too, see
     /// whether the server went back in time (a watch from the future is accepted and stays silent).
     fn watch_silent(&mut self, now: Instant) {
-        let limit = self.silence.limit().unwrap_or_default();
+        let limit = self.silence.limit();
         self.notice_fault(Fault::Timeout {
             what: "event or bookmark",
             limit,
@@ -447,6 +447,7 @@ impl Machine {
         if watching.frames > 0 {
             self.silence.fell_silent();
         }
+        self.silence.gave_up();
         self.attempts = self.attempts.saturating_add(1);
         self.rewatch(now);
     }

@@ -88,6 +88,13 @@ async fn run(
         StreamEnd::Clean => return,
         StreamEnd::Error(status) => Ok(encode::error_event(&status, format)),
         StreamEnd::Cut => Err(Broken),
+        StreamEnd::Silence => {
+            tokio::select! {
+                () = shared.shutdown.cancelled() => {}
+                () = chunks.closed() => {}
+            }
+            return;
+        }
     };
     // Whoever does not read does not get it, and the time for waiting is limited.
     let _ = tokio::time::timeout(shared.settings.slow_watch_grace, chunks.send(last)).await;

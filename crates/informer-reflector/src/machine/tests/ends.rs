@@ -122,7 +122,8 @@ fn a_broken_connection_is_an_end_like_any_other() {
 
 #[test]
 fn a_watch_that_overstays_its_end_is_replaced_without_a_list() {
-    let mut rig = Rig::lists();
+    let config = ReflectorConfig::default().list_mode(ListMode::List);
+    let mut rig = Rig::new(config.silence_timeout(60 * MINUTE));
     rig.list();
     rig.list_ends(10);
     let timeout = rig.watch().timeout.unwrap();

@@ -7,6 +7,7 @@ use super::*;
 fn a_relist_period_lists_although_the_watch_is_in_order() {
     let config = ReflectorConfig::default()
         .relist_period(10 * MINUTE)
+        .silence_timeout(60 * MINUTE)
         .watch_timeout(30 * MINUTE);
     let mut rig = Rig::new(config);
     rig.streaming_list();
