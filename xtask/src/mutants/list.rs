@@ -22,7 +22,7 @@ const FIFO: &str = "informer-delta-fifo";
 const SHARED: &str = "informer-shared";
 
 /// The simulation: a few hundred seeds of everything together.
-const SIM: &str = "informer-sim";
+pub(super) const SIM: &str = "informer-sim";
 const SEEDS: &str = "whatever_goes_wrong_every_promise_is_kept_and_all_comes_to_rest_at_the_truth";
 
 /// In the order of the crates.

@@ -133,12 +133,16 @@ fn build(root: &Path, chosen: &[&Mutant]) -> anyhow::Result<Binaries> {
             "lib" => "--lib".to_owned(),
             test => format!("--test {test}"),
         };
+        // Hundreds of lives of an informer: optimised, as `cargo xtask sim` builds it.
+        let profile = if package == list::SIM { "sim" } else { "test" };
         let output = Cmd::cargo()
             .dir(root)
             .env("RUSTFLAGS", flags.trim())
             .env("CARGO_TARGET_DIR", root.join("target/mutants"))
             .words("test --all-features --no-run --message-format json --package")
             .arg(package)
+            .words("--profile")
+            .arg(profile)
             .words(&which)
             .output()?;
         let path = executable(&output)
@@ -148,11 +152,15 @@ fn build(root: &Path, chosen: &[&Mutant]) -> anyhow::Result<Binaries> {
     Ok(binaries)
 }
 
-/// The last executable among cargo's messages.
+/// The test binary among cargo's messages. The programs of the package are built with it.
 fn executable(messages: &str) -> Option<PathBuf> {
     let messages = messages.lines().rev();
     let mut parsed = messages.filter_map(|line| serde_json::from_str::<Value>(line).ok());
-    parsed.find_map(|message| Some(PathBuf::from(message.get("executable")?.as_str()?)))
+    parsed.find_map(|message| {
+        let test = message.get("profile")?.get("test")?.as_bool()?;
+        let path = message.get("executable")?.as_str()?;
+        test.then(|| PathBuf::from(path))
+    })
 }
 
 /// Runs one test in a process of its own, with this bug.
@@ -230,7 +238,9 @@ mod tests {
     #[test]
     fn the_executable_is_found_among_the_messages() {
         let messages = "{\"reason\":\"compiler-artifact\",\"executable\":null}\n\
-            {\"executable\":\"/t/deps/model-1\"}\n{\"reason\":\"build-finished\"}\n";
+            {\"executable\":\"/t/deps/model-1\",\"profile\":{\"test\":true}}\n\
+            {\"executable\":\"/t/program\",\"profile\":{\"test\":false}}\n\
+            {\"reason\":\"build-finished\"}\n";
         assert_eq!(executable(messages), Some(PathBuf::from("/t/deps/model-1")));
     }
 }
