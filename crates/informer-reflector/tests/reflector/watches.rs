@@ -244,11 +244,24 @@ async fn a_watch_without_an_answer_is_asked_for_again_within_a_minute() {
     assert!(run.script.gaps()[1] < MINUTE);
 }
 
-/// A stream that says nothing and never ends is left when its time is over.
+/// INV-REFL-7: the link broke before the first bookmark.
+#[tokio::test(start_paused = true)]
+async fn a_watch_that_is_silent_from_its_start_is_opened_again() {
+    let mut run = Run::new(
+        lists(),
+        vec![list(10, vec![]), watch(vec![]), watch(vec![added("a", 11)])],
+    );
+    run.until_version(11).await;
+    assert_eq!(run.script.gaps()[1], 70 * SECOND);
+    assert_eq!(run.script.log(), ["list@", "watch@10", "watch@10"]);
+    assert_eq!(run.reports().len(), 1);
+}
+
+/// A stream that says nothing and never ends is left when its time is over, however patient one is.
 #[tokio::test(start_paused = true)]
 async fn a_watch_without_bookmarks_is_replaced_after_its_end() {
     let mut run = Run::new(
-        lists(),
+        lists().silence_timeout(60 * MINUTE),
         vec![list(10, vec![]), watch(vec![]), watch(vec![added("a", 11)])],
     );
     run.until_version(11).await;
