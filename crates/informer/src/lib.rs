@@ -30,6 +30,8 @@
 //! # Ok(()) }
 //! ```
 //!
+//! The module `guide` (feature `full`) goes on from here: to production, from client-go, from kube.
+//!
 //! # Which type to cache
 //!
 //! | type | holds | for |
@@ -60,6 +62,9 @@
 //! `http`). Each is a crate of its own that depends only on what stands before it.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
+
+#[cfg(feature = "full")]
+pub mod guide;
 
 #[doc(inline)]
 pub use informer_delta_fifo as delta_fifo;
