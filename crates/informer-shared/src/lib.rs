@@ -72,6 +72,7 @@ mod factory;
 mod fatal;
 mod handler;
 mod informer;
+mod lazy;
 mod notification;
 mod processor;
 mod queue;
@@ -97,6 +98,7 @@ pub use handler::{
     HandlerEnd, HandlerFailure, HandlerFns, HandlerOutcome, HandlerStatus, Registration,
 };
 pub use informer::{InformerStatus, OnStop, SharedInformer, SharedInformerBuilder};
+pub use lazy::Lazy;
 pub use queue::QueuePolicy;
 pub use single::{Informer, InformerBuilder};
 pub use starts::StartLimit;

@@ -165,7 +165,7 @@ async fn handlers_that_join_and_leave_during_changes_see_a_legal_history() {
     assert_eq!(informer.status().handlers.len(), kept.len());
 }
 
-// INV-SHARED-9, SI6, peers 44, CT8, protocol 3.3 (9)
+// INV-SHARED-9, SI6, peers 44, CT8, protocol 3.3 (9), TY2
 #[tokio::test(start_paused = true)]
 async fn a_relist_tells_changes_to_all_and_the_unchanged_to_those_who_want_reminders() {
     let cluster = Cluster::with(3);
@@ -293,7 +293,7 @@ async fn an_object_added_and_deleted_many_times_ends_as_it_should() {
     assert_eq!(added, deleted);
 }
 
-// SI1, S6
+// SI1, S6, TY3
 #[tokio::test(start_paused = true)]
 async fn indexes_can_be_added_before_and_after_the_start() {
     let cluster = Cluster::with(3);

@@ -292,6 +292,46 @@ fn a_runtime_that_ends_before_the_informer_ran_leaves_nobody_waiting() {
     });
 }
 
+// IW1: an informer that is read as a watch, client-go's `NewIndexerInformerWatcher`.
+#[tokio::test(start_paused = true)]
+async fn a_stream_is_a_watch_that_starts_from_all_there_is() {
+    for on_stop in [OnStop::Drop, OnStop::Drain { timeout: SECONDS }] {
+        let cluster = Cluster::with(1);
+        let informer = SharedInformer::builder(cluster.clone())
+            .on_stop(on_stop)
+            .build()
+            .unwrap();
+        let mut stream = informer.events().unwrap();
+        started(&informer).await;
+        cluster.bookmark();
+        cluster.put("1", "first");
+        until("the addition", || informer.store().len() == 2).await;
+        let seen = [soon(stream.next()).await, soon(stream.next()).await];
+        let seen = seen.map(|event| support::line(&event.unwrap()));
+        assert_eq!(seen, ["+0=first initial", "+1=first"], "and no bookmark");
+
+        // A deletion that only a list shows.
+        cluster.while_away(|cluster| {
+            cluster.delete("0");
+        });
+        let gone = soon(stream.next()).await.unwrap();
+        assert_eq!(support::line(&gone), "-0 unknown");
+
+        // Whoever does not read holds up no stop.
+        cluster.put("2", "first");
+        until("the next", || informer.store().len() == 2).await;
+        soon(informer.stop()).await.unwrap();
+        let left: Vec<_> = soon(stream.collect::<Vec<_>>()).await;
+        let left: Vec<_> = left.iter().map(support::line).collect();
+        let expected: &[&str] = if on_stop == OnStop::Drop {
+            &[]
+        } else {
+            &["+2=first"]
+        };
+        assert_eq!(left, expected);
+    }
+}
+
 // INV-SHARED-12
 #[tokio::test(start_paused = true)]
 async fn stopping_drains_handlers_if_told_so() {

@@ -34,6 +34,7 @@ async fn server() -> ApiServer {
         .unwrap()
 }
 
+// FS1
 #[tokio::test]
 async fn a_watch_follows_a_list_without_gap() {
     let server = server().await;
@@ -235,6 +236,7 @@ async fn a_watch_ends_cleanly_at_its_timeout_with_a_bookmark_before() {
     );
 }
 
+// FS1
 #[tokio::test]
 async fn a_compaction_makes_old_revisions_expire_and_leaves_open_watches_alone() {
     let server = server().await;

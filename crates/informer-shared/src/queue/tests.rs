@@ -192,7 +192,7 @@ fn a_drained_queue_gives_its_memory_back() {
     }
 }
 
-// INV-SHARED-5
+// INV-SHARED-5, WS3
 #[test]
 fn an_initial_object_that_is_deleted_again_settles_the_sync_count() {
     let mut queue = QueueState::new(QueuePolicy::Coalesce);
