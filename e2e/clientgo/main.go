@@ -4,6 +4,7 @@
 //	clientgo [FILTER]
 //
 // With the argument "deltas" it instead performs calls on a DeltaFIFO that it reads from its input; see deltas.go.
+// With "reflect URL" it runs a reflector against a server; see reflect.go.
 package main
 
 import (
@@ -118,6 +119,10 @@ func beside(other, work func()) {
 func main() {
 	if len(os.Args) > 1 && os.Args[1] == "deltas" {
 		deltas()
+		return
+	}
+	if len(os.Args) > 2 && os.Args[1] == "reflect" {
+		reflect(os.Args[2])
 		return
 	}
 	if len(os.Args) > 1 {

@@ -49,19 +49,25 @@ pub(crate) fn run(arguments: &[String]) -> anyhow::Result<()> {
         return Ok(());
     }
     if scenarios.is_empty() {
-        compare_queues(&root)?;
+        compare_with_client_go(&root)?;
     }
     run_scenarios(&root, &server, &scenarios)
 }
 
-/// The same random calls through client-go's queue and ours.
-fn compare_queues(root: &Path) -> anyhow::Result<()> {
+/// The same random calls through client-go's queue and ours, the same faults for its reflector and ours.
+fn compare_with_client_go(root: &Path) -> anyhow::Result<()> {
     let client_go = go::build(root, "clientgo").map_err(Unbuilt::into_error)?;
-    Cmd::cargo()
-        .words("test --package informer-delta-fifo --test client_go_differential -- --nocapture")
-        .dir(root)
-        .env(CLIENT_GO, client_go)
-        .run()
+    let packages = ["informer-delta-fifo", "informer-reflector --features http"];
+    for package in packages {
+        Cmd::cargo()
+            .words("test --test client_go_differential --package")
+            .words(package)
+            .words("-- --nocapture")
+            .dir(root)
+            .env(CLIENT_GO, &client_go)
+            .run()?;
+    }
+    Ok(())
 }
 
 /// Builds our side and runs it. The profile is that of tests, of which `ci` leaves most built.
