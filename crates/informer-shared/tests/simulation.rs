@@ -9,12 +9,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use informer_shared::{
-    BoxError, Event, EventHandler, EventStream, FailurePolicy, HandlerEnd, OnStop, QueuePolicy,
-    Registration, SharedInformer,
+    BoxError, CatchUpError, Event, EventHandler, EventStream, FailurePolicy, HandlerEnd, OnStop,
+    QueuePolicy, Registration, SharedInformer,
 };
+use informer_store::Expectation;
 use k8s_openapi::api::core::v1::ConfigMap;
 use parking_lot::Mutex;
 use support::{Cluster, SECONDS, Seen, soon, value_of};
+use tokio::task::JoinHandle;
 
 /// A small generator, so that a seed gives the same run everywhere.
 struct Random(u64);
@@ -79,6 +81,8 @@ struct World {
     handlers: Vec<Handler>,
     /// Streams that nobody reads until the end.
     streams: Vec<(EventStream<ConfigMap>, Seen)>,
+    /// Waits for writes to come back.
+    waits: Vec<JoinHandle<Result<(), CatchUpError>>>,
 }
 
 fn is_shown(object: &ConfigMap) -> bool {
@@ -102,6 +106,7 @@ impl World {
             informer,
             handlers: Vec::new(),
             streams: Vec::new(),
+            waits: Vec::new(),
         }
     }
 
@@ -146,11 +151,27 @@ impl World {
 
     fn change(&mut self) {
         let name = self.random.below(8).to_string();
-        if self.cluster.contents().contains_key(&name) && self.random.one_in(3) {
-            self.cluster.delete(&name);
+        let version = if self.cluster.contents().contains_key(&name) && self.random.one_in(3) {
+            self.cluster.delete(&name)
         } else {
-            self.cluster.put(&name, &self.random.below(100).to_string());
+            self.cluster.put(&name, &self.random.below(100).to_string())
+        };
+        if self.random.one_in(4) {
+            self.expect(&name, version);
         }
+    }
+
+    /// Waits for a write, beside all else; once it is over the cache must not be behind the write.
+    fn expect(&mut self, name: &str, version: u64) {
+        let written = support::config_map(name, "any", version, "");
+        let written = Expectation::written(&written).expect("it has a name");
+        let wait = self.informer.wait_for(written.clone());
+        let store = self.informer.store().clone();
+        self.waits.push(tokio::spawn(async move {
+            wait.await?;
+            assert_eq!(written.is_met_by(&store.snapshot()), Ok(true), "{written}");
+            Ok(())
+        }));
     }
 
     async fn step(&mut self) {
@@ -206,6 +227,7 @@ impl World {
             informer,
             handlers,
             streams,
+            waits,
             ..
         } = self;
         cluster.fail_lists(None);
@@ -224,6 +246,10 @@ impl World {
         };
         let limit = tokio::time::timeout(3600 * SECONDS, caught_up).await;
         assert!(limit.is_ok(), "never caught up: {:?}", informer.status());
+        for wait in waits {
+            // INV-SHARED-14
+            soon(wait).await.expect("no panic").expect("it is met");
+        }
         let store = informer.store().snapshot();
         let cached: std::collections::BTreeMap<_, _> = store
             .objects()
