@@ -64,6 +64,7 @@ impl Handler {
         let told = Told::default();
         let busy = Arc::new(AtomicBool::new(false));
         let filtered = rng.u8(0..4) == 0;
+        let slow = rng.bool();
         let judge = Judge {
             told: Arc::clone(&told),
             store: informer.store().clone(),
@@ -71,7 +72,7 @@ impl Handler {
             trace: trace.clone(),
             chaos: chaos.clone(),
             rng: rng.fork(),
-            slow: rng.bool(),
+            slow,
             fails: rng.u8(0..3) == 0,
             filtered,
             recreated_as_update,
@@ -83,7 +84,9 @@ impl Handler {
             builder = builder.filter(is_even);
         }
         if rng.u8(0..3) == 0 {
-            builder = builder.resync_period(Duration::from_secs(rng.u64(1..200)));
+            // One that needs longer than that for all objects would never come to rest.
+            let least = if slow { 15 } else { 1 };
+            builder = builder.resync_period(Duration::from_secs(rng.u64(1..200).max(least)));
         }
         let queue = rng.u8(0..4);
         builder = match queue {

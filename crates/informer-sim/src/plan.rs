@@ -58,7 +58,7 @@ impl Plan {
             shared: !one_in(rng, 4),
             selector: one_in(rng, 3),
             recreated_as_update: one_in(rng, 3),
-            resync: one_in(rng, 3).then(|| Duration::from_secs(rng.u64(5..400))),
+            resync: one_in(rng, 3).then(|| Duration::from_secs(rng.u64(15..400))),
             list_mode: [ListMode::Auto, ListMode::List, ListMode::Stream][rng.usize(0..3)],
             first_list: [FirstList::Consistent, FirstList::Any][rng.usize(0..2)],
             page_size: [0, 1, 2, 5, 500][rng.usize(0..5)],
