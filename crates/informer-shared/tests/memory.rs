@@ -2,11 +2,18 @@
 
 mod support;
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
 use allocation_counter::measure;
+use informer_reflector::{List, ListWatch, ListWatchError};
 use informer_shared::{Event, Registration, SharedInformer};
+use informer_wire::{Decoded, ListMeta, ListOptions, WatchEvent};
 use k8s_openapi::api::core::v1::ConfigMap;
-use support::{Cluster, informer, settle, started};
+use parking_lot::Mutex;
+use support::{Cluster, Item, config_map, informer, settle, started, value_of};
 use tokio::runtime::{Builder, Runtime};
+use tokio::sync::{Semaphore, mpsc};
 
 /// All of an informer runs on this thread, so that all of it is counted.
 fn runtime() -> Runtime {
@@ -66,4 +73,84 @@ fn handlers_that_leave_give_back_what_they_held() {
         "{} kept",
         held.bytes_current
     );
+}
+
+/// An empty list, then a watch of whatever is sent.
+fn fed() -> (mpsc::UnboundedSender<Item>, SharedInformer<ConfigMap>) {
+    let (sender, receiver) = mpsc::unbounded_channel::<Item>();
+    let receiver = Mutex::new(Some(receiver));
+    let source = ListWatch::new(
+        |_: ListOptions| async {
+            let nothing = Vec::<ConfigMap>::new();
+            Ok::<_, ListWatchError>(List::new(nothing, ListMeta::at(1.into())))
+        },
+        move |_: ListOptions| {
+            let receiver = receiver.lock().take();
+            async move {
+                let mut receiver = receiver.expect("the watch does not end");
+                let events = futures_util::stream::poll_fn(move |cx| receiver.poll_recv(cx));
+                Ok::<_, ListWatchError>(events)
+            }
+        },
+    );
+    let informer = SharedInformer::builder(source).build();
+    (sender, informer.expect("no indexes clash"))
+}
+
+// INV-SHARED-3
+#[test]
+fn a_blocked_handler_costs_the_same_however_much_happens() {
+    let runtime = runtime();
+    let (sender, informer) = fed();
+    let gate = Arc::new(Semaphore::new(0));
+    let seen = Arc::new(Mutex::new(BTreeMap::new()));
+    let (pass, told) = (Arc::clone(&gate), Arc::clone(&seen));
+    let blocked = informer.add_handler(move |event: Event<ConfigMap>| {
+        let (pass, told) = (Arc::clone(&pass), Arc::clone(&told));
+        async move {
+            let _open = pass.acquire().await;
+            let object = event.object();
+            told.lock().insert(event.key(), value_of(object));
+        }
+    });
+    let blocked = blocked.expect("it has not stopped");
+    runtime.block_on(started(&informer));
+    let mut version = 1;
+    let mut change_all = || {
+        let value = format!("{version:010}");
+        for name in 0..1000 {
+            version += 1;
+            let name = format!("{name:04}");
+            let object = Decoded::Object(config_map(&name, &name, version, &value));
+            sender
+                .send(Ok(WatchEvent::Modified(object)))
+                .expect("it is watched");
+        }
+        let caught_up = informer.wait_until(version.into());
+        runtime
+            .block_on(caught_up.into_future())
+            .expect("it catches up");
+        value
+    };
+    for _ in 0..3 {
+        change_all();
+    }
+    let kept = measure(|| {
+        for _ in 0..30 {
+            change_all();
+        }
+    });
+    assert!(kept.count_total > 100_000, "{} counted", kept.count_total);
+    assert!(
+        kept.bytes_current < 64 * 1024,
+        "{} kept",
+        kept.bytes_current
+    );
+    let last = change_all();
+    assert!(blocked.status().queue_depth >= 999);
+    gate.close();
+    runtime.block_on(settle());
+    let seen = seen.lock();
+    assert_eq!(seen.len(), 1000);
+    assert!(seen.values().all(|value| *value == last));
 }
