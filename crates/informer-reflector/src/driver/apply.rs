@@ -76,6 +76,15 @@ impl<L: ListerWatcher, S: DeltaSink<L::Object>> Driver<L, S> {
     }
 
     fn handle_change(&mut self, kind: EventKind, item: Decoded<L::Object>) {
+        if let Decoded::SetAside(SetAside {
+            error: DecodeError::UnexpectedKind { .. },
+            ..
+        }) = &item
+        {
+            // It has no place here, and what follows does not depend on it.
+            self.skip_unknown();
+            return self.report_nameless(item);
+        }
         let meta = match &item {
             Decoded::Object(object) => {
                 EventMeta::new(kind, object.resource_version()).named(!object.name().is_empty())

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use informer_store::{Object, ObjectKey};
-use informer_wire::{Decoded, ListMeta, WatchEvent};
+use informer_store::{Known, Object, ObjectKey};
+use informer_wire::{DecodeError, Decoded, ListMeta, SetAside, WatchEvent};
 use k8s_openapi::api::core::v1::ConfigMap;
 
 use crate::support::*;
@@ -203,6 +203,35 @@ async fn an_object_without_a_name_in_a_list_is_reported() {
     assert_eq!(run.mirror.objects(), ["a@1"]);
     assert_eq!((status.set_aside, status.set_aside_total), (0, 1));
     assert_eq!(run.reports().len(), 1);
+}
+
+/// RF5
+#[tokio::test(start_paused = true)]
+async fn an_event_of_another_kind_is_skipped_and_reported_and_what_follows_counts() {
+    let secret = || {
+        let error = DecodeError::UnexpectedKind {
+            expected: "an object of the resource",
+            kind: "Secret".to_owned(),
+        };
+        let version = Known::new(None, Some(11.into()));
+        Decoded::SetAside(SetAside::new(None, version, error))
+    };
+    let mut run = Run::new(
+        lists(),
+        vec![
+            list(10, vec![object("a", 1)]),
+            watch(vec![
+                Beat::Event(WatchEvent::Added(secret())),
+                Beat::Event(WatchEvent::Deleted(secret())),
+                modified("a", 12),
+            ]),
+        ],
+    );
+    let status = run.until_version(12).await;
+    assert_eq!(run.script.log(), ["list@", "watch@10"]);
+    assert_eq!(run.mirror.objects(), ["a@12"]);
+    assert_eq!(status.set_aside_total, 2);
+    assert!(run.reports().iter().any(|told| told.contains("Secret")));
 }
 
 /// INV-REFL-6

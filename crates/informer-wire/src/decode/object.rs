@@ -61,6 +61,10 @@ impl Context {
         types: Types<'_>,
         known: Option<&KnownFn>,
     ) -> Decoded<K> {
+        if let Some(error) = self.foreign(outline) {
+            // Whatever bears that name here is another object.
+            return Decoded::SetAside(SetAside::new(None, outline.mark(), error));
+        }
         if let Some(key) = known.and_then(|known| unchanged(outline, known)) {
             return Decoded::Unchanged(key);
         }
@@ -68,6 +72,19 @@ impl Context {
             Ok(object) => Decoded::Object(object),
             Err(error) => Decoded::SetAside(SetAside::new(outline.key(), outline.mark(), error)),
         }
+    }
+
+    /// Why an object cannot be of the resource that was asked for: it says that it is of another kind.
+    fn foreign(&self, outline: &Outline<'_>) -> Option<DecodeError> {
+        let expected = &*self.options.resource.as_ref()?.kind;
+        let kind = outline.kind()?;
+        if expected.is_empty() || kind.is_empty() || kind == expected || outline.is_of_meta() {
+            return None;
+        }
+        Some(DecodeError::UnexpectedKind {
+            expected: "an object of the resource",
+            kind: kind.to_owned(),
+        })
     }
 
     /// Decodes one object.

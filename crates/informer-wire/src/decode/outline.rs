@@ -126,6 +126,12 @@ impl<'a> Outline<'a> {
         }
     }
 
+    /// True if the object is one of the forms that any kind can be asked for in, as its metadata alone or a table.
+    pub(crate) fn is_of_meta(&self) -> bool {
+        let version = self.api_version();
+        version.is_some_and(|version| version.starts_with("meta.k8s.io/"))
+    }
+
     fn names(&self) -> (Cow<'_, str>, Cow<'_, str>) {
         match self {
             Self::Json(outline) => (outline.namespace().into(), outline.name().into()),

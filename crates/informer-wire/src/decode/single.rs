@@ -58,16 +58,10 @@ pub(super) fn unnamed(what: &'static str, outline: &Outline<'_>) -> DecodeError 
         (Some("Status"), Outline::Protobuf { outline, .. }) => {
             protobuf::status_error(what, outline.bytes())
         }
-        (Some("Table"), _) if is_meta(outline) => DecodeError::UnexpectedKind {
+        (Some("Table"), _) if outline.is_of_meta() => DecodeError::UnexpectedKind {
             expected: "an object",
             kind: "Table".to_owned(),
         },
         _ => DecodeError::Unnamed { what },
     }
-}
-
-fn is_meta(outline: &Outline<'_>) -> bool {
-    outline
-        .api_version()
-        .is_some_and(|version| version.starts_with("meta.k8s.io/"))
 }

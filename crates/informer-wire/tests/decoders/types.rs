@@ -182,3 +182,46 @@ fn a_status_in_place_of_an_object_is_an_error() {
     let error = decode_object::<Value>(WireFormat::Json, A.as_bytes(), &options().limits(limits));
     assert!(matches!(error, Err(DecodeError::TooLarge { .. })));
 }
+
+// RF5: an object of another kind is no object of this resource, in either format's forms.
+#[test]
+fn an_object_of_another_kind_is_set_aside_without_a_key() {
+    let pods = Resource::new("", "v1", "Pod", "pods", Scope::Namespaced);
+    let asked = || options().resource(pods.clone());
+    let secret = A.replacen('{', r#"{"apiVersion":"v1","kind":"Secret","#, 1);
+    let pod = A.replacen('{', r#"{"apiVersion":"v1","kind":"Pod","#, 1);
+    let metadata = r#"{"apiVersion":"meta.k8s.io/v1","kind":"PartialObjectMetadata","#;
+    let metadata = A.replacen('{', metadata, 1);
+
+    let body = format!(
+        r#"{{"kind":"List","apiVersion":"v1","metadata":{{"resourceVersion":"7"}},"items":[{secret},{pod},{A},{metadata}]}}"#
+    );
+    let (mut items, end) = list_with::<Compact<Value>>(&body, asked());
+    assert_eq!(end, Ok(ListMeta::at("7".into())));
+    assert_foreign(items.remove(0));
+    assert_eq!(objects(items).len(), 3);
+
+    let mut decoder = WatchDecoder::<Compact<Value>>::new(WireFormat::Json, asked());
+    for object in [&secret, &pod] {
+        decoder.push(format!(r#"{{"type":"MODIFIED","object":{object}}}"#).as_bytes());
+    }
+    match decoder.next() {
+        Some(Ok(WatchEvent::Modified(item))) => assert_foreign(item),
+        other => panic!("{other:?}"),
+    }
+    assert!(matches!(
+        decoder.next(),
+        Some(Ok(WatchEvent::Modified(Decoded::Object(_))))
+    ));
+}
+
+fn assert_foreign<K: std::fmt::Debug>(item: Decoded<K>) {
+    let Decoded::SetAside(aside) = item else {
+        panic!("taken: {item:?}");
+    };
+    assert_eq!(aside.key, None);
+    match aside.error {
+        DecodeError::UnexpectedKind { kind, .. } => assert_eq!(kind, "Secret"),
+        other => panic!("{other:?}"),
+    }
+}
