@@ -81,7 +81,7 @@ impl Default for ReflectorConfig {
         Self {
             list_mode: ListMode::default(),
             first_list: FirstList::default(),
-            page_size: 500,
+            page_size: 5000,
             page_relists: false,
             label_selector: None,
             field_selector: None,
@@ -117,7 +117,8 @@ impl ReflectorConfig {
         self
     }
 
-    /// The most objects in one page of a list; 0 means that lists have no pages. Default: 500.
+    /// The most objects in one page of a list; 0 means that lists have no pages. Default: 5000: a page is decoded as it arrives, so that
+    /// its length costs no memory here, while each request costs the server some ten milliseconds.
     ///
     /// Lists that must not be older than what was seen have no pages, because a server reads a limit there as
     /// "exactly that version". See [`page_relists`](Self::page_relists).

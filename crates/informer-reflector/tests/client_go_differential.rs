@@ -60,7 +60,7 @@ const SCRIPTS: &[Script] = &[
         before: nothing,
         between: nothing,
         client_go: &["list at=0 limit=500", "watch at=12"],
-        ours: &["list limit=500", "watch at=12"],
+        ours: &["list limit=5000", "watch at=12"],
     },
     Script {
         name: "a streaming list",
@@ -78,7 +78,7 @@ const SCRIPTS: &[Script] = &[
         before: nothing,
         between: |server| server.end_watches(StreamEnd::Cut),
         client_go: &["list at=0 limit=500", "watch at=12", "watch at=13"],
-        ours: &["list limit=500", "watch at=12", "watch at=13"],
+        ours: &["list limit=5000", "watch at=12", "watch at=13"],
     },
     Script {
         name: "a watch that expires",
@@ -97,7 +97,7 @@ const SCRIPTS: &[Script] = &[
             "watch at=15",
         ],
         ours: &[
-            "list limit=500",
+            "list limit=5000",
             "watch at=12",
             "watch at=13",
             "list at=13",

@@ -24,7 +24,7 @@ async fn a_list_in_pages_arrives_as_one_and_the_watch_goes_on_from_it() {
     );
     run.until_version(20).await;
     assert_eq!(run.script.log(), ["list@", "list+two", "watch@10"]);
-    assert_eq!(run.script.requests()[0].options.limit, Some(500));
+    assert_eq!(run.script.requests()[0].options.limit, Some(5000));
     let log = run.mirror.log();
     assert_eq!(log[0], "replace a@1 b@2 c@3 at 10");
     assert_eq!(

@@ -14,7 +14,10 @@ fn page(version: u64, token: &str) -> ListMeta {
 fn the_first_list_asks_for_the_newest_state_in_pages() {
     let mut rig = Rig::lists();
     let options = rig.list();
-    assert_eq!((options.resource_version, options.limit), (None, Some(500)));
+    assert_eq!(
+        (options.resource_version, options.limit),
+        (None, Some(5000))
+    );
     assert_eq!(options.resource_version_match, None);
     rig.list_ends(10);
     let options = rig.watch();
@@ -36,7 +39,7 @@ fn the_first_list_may_ask_for_any_state() {
     let options = rig.list();
     assert_eq!(
         (options.resource_version, options.limit),
-        (zero(), Some(500))
+        (zero(), Some(5000))
     );
     rig.list_ends(10);
     assert_eq!(asked(&rig.watch()), Some(10));
@@ -54,7 +57,7 @@ fn every_page_is_followed_with_its_token_alone() {
         (second.resource_version, second.resource_version_match),
         (None, None)
     );
-    assert_eq!(second.limit, Some(500));
+    assert_eq!(second.limit, Some(5000));
     // Later pages say another version; the list is at that of its first page.
     rig.page_ends(&page(11, "three"));
     assert_eq!(rig.list().continue_token.as_deref(), Some("three"));
@@ -125,7 +128,7 @@ fn pages_stay_where_the_server_gave_them_for_any_state() {
     rig.watch_opens();
     rig.fails(FailureKind::Expired);
     let options = rig.list();
-    assert_eq!((asked(&options), options.limit), (Some(10), Some(500)));
+    assert_eq!((asked(&options), options.limit), (Some(10), Some(5000)));
 }
 
 /// RF19
@@ -210,7 +213,7 @@ fn pages_that_expire_although_none_were_asked_for_end_in_a_wait() {
         rig.list();
         rig.fails(FailureKind::Expired);
         let (options, after) = rig.timed_list();
-        assert_eq!(options.limit, Some(500));
+        assert_eq!(options.limit, Some(5000));
         assert!(after >= SECOND / 2, "too soon: {after:?}");
     }
 }

@@ -97,7 +97,10 @@ fn two_silent_watches_in_a_row_make_the_machine_look_for_a_rewind() {
     assert_eq!(rig.machine.handle_list_item(rig.now), Verdict::Skip);
     rig.page_ends(&ListMeta::at(500.into()).continue_token("more"));
     let options = rig.list();
-    assert_eq!((options.resource_version, options.limit), (None, Some(500)));
+    assert_eq!(
+        (options.resource_version, options.limit),
+        (None, Some(5000))
+    );
     rig.list_ends(500);
     assert_eq!(asked(&rig.watch()), Some(500));
     assert!(rig.finished()[1].rewind);
