@@ -94,7 +94,7 @@ async fn lists_come_out_item_by_item_however_they_are_cut() {
             let server = Server::start(vec![Answer::new(response.clone()).cut(cuts)]).await;
             let request = ListRequest::new(ListOptions::default());
             let run = async {
-                let mut list = server.lister().list(request).await.unwrap();
+                let mut list = server.lister_of("").list(request).await.unwrap();
                 let mut found = Vec::new();
                 let end = loop {
                     match list.next().await.expect("an end").unwrap() {
@@ -141,7 +141,13 @@ async fn a_list_that_breaks_off_never_ends_well() {
         let server = Server::start(vec![Answer::new(cut)]).await;
         let request = ListRequest::new(ListOptions::default());
         let run = async {
-            let events: Vec<_> = server.lister().list(request).await.unwrap().collect().await;
+            let events: Vec<_> = server
+                .lister_of("")
+                .list(request)
+                .await
+                .unwrap()
+                .collect()
+                .await;
             assert!(
                 matches!(events.last(), Some(Err(_))),
                 "{length}: {:?}",
@@ -189,7 +195,11 @@ async fn watches_come_out_event_by_event_however_they_are_cut() {
         for cuts in CUTS {
             let server = Server::start(vec![Answer::new(response.clone()).cut(cuts)]).await;
             let run = async {
-                let watch = server.lister().watch(ListOptions::default()).await.unwrap();
+                let watch = server
+                    .lister_of("")
+                    .watch(ListOptions::default())
+                    .await
+                    .unwrap();
                 watch
                     .map(|event| shape(event.unwrap()))
                     .collect::<Vec<_>>()
@@ -247,7 +257,7 @@ async fn error_answers_are_the_servers_status() {
         let response = read(name);
         // Who is refused in one format asks in another.
         let server = Server::start(vec![Answer::new(response).cut(&[5, 1]); 2]).await;
-        let lister = server.lister();
+        let lister = server.lister_of("");
         let error = if name.starts_with("watch") {
             lister.watch(ListOptions::default()).await.unwrap_err()
         } else {
@@ -278,7 +288,7 @@ async fn a_compressed_list_is_unpacked_on_the_way() {
     let server = Server::start(vec![Answer::new(read("list-gzip")).cut(&[100, 7])]).await;
     let config = Config::anonymous(&format!("http://{}", server.address)).unwrap();
     let client = Client::builder(config).gzip(true).build().unwrap();
-    let lister = HttpListerWatcher::<Dynamic>::new(client, server.lister().resource().clone());
+    let lister = HttpListerWatcher::<Dynamic>::new(client, server.lister_of("").resource().clone());
     let list = lister
         .list(ListRequest::new(ListOptions::default()))
         .await
@@ -297,7 +307,7 @@ async fn answers_of_another_form_are_refused() {
     for name in ["list-table", "list-gzip"] {
         let server = Server::start(vec![Answer::new(read(name))]).await;
         let request = ListRequest::new(ListOptions::default());
-        let failed = match server.lister().list(request).await {
+        let failed = match server.lister_of("").list(request).await {
             Ok(list) => {
                 list.filter(|event| std::future::ready(event.is_err()))
                     .count()

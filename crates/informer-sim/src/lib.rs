@@ -1,6 +1,6 @@
 //! Seeded simulation: real informers against the test kit's API server, in virtual time, with faults at every step.
 //!
-//! One seed decides everything: the configuration, what is written, what goes wrong and when. [`run`] plays a seed and
+//! One seed decides everything: the configuration, what is written, what goes wrong and when. [`run()`] plays a seed and
 //! gives a hash of all that happened, which is the same each time, or what promise was broken. `cargo xtask sim` plays
 //! many and prints how often each kind of trouble came.
 //!

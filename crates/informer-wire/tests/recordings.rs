@@ -10,7 +10,8 @@ use informer_store::ObjectKey;
 use informer_wire::json::{FrameSplitter, ListSplitter, ListText};
 use informer_wire::{
     Compact, DecodeError, DecodeOptions, Decoded, FromWire, Limits, ListDecoder, ListMeta,
-    Metadata, ObjectMeta, Resource, Status, StreamEnd, View, WatchDecoder, WatchEvent, WireFormat,
+    Metadata, ObjectMeta, Resource, Scope, Status, StreamEnd, View, WatchDecoder, WatchEvent,
+    WireFormat,
 };
 use k8s_openapi::api::core::v1::Pod;
 use serde::Deserialize;
@@ -101,8 +102,9 @@ fn watch<'a, K: FromWire>(
     (events, decoder.finish())
 }
 
+/// The kind is left open: some of the recordings are of custom resources.
 fn options() -> DecodeOptions {
-    DecodeOptions::default().resource(Resource::builtin("pods").expect("pods are built in"))
+    DecodeOptions::default().resource(Resource::core("v1", "", "pods", Scope::Namespaced))
 }
 
 /// Bodies up to this size are cut in two at every byte, larger ones at fewer places: what that takes grows with the

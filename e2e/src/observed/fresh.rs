@@ -275,9 +275,11 @@ mod tests {
             told(json!({ "a": [1, { "b": "y" }], "c": null })),
             r#"/a/1/b is "x", on the server "y""#
         );
+        assert_eq!(told(json!({ "a": [1, { "b": "x" }] })), "");
+        let without = json!({ "c": null });
         assert_eq!(
-            told(json!({ "a": [1, { "b": "x" }] })),
-            "/c is null, on the server absent"
+            difference("", &ours, &without).as_deref(),
+            Some(r#"/a is [1,{"b":"x"}], on the server absent"#)
         );
         assert_eq!(
             told(json!({ "a": [1, { "b": "x" }], "c": null, "d": 2 })),

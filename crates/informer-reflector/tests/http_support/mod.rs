@@ -100,8 +100,13 @@ impl Server {
     }
 
     pub(crate) fn lister(&self) -> HttpListerWatcher<Dynamic> {
-        let pods = Resource::core("v1", "Pod", "pods", Scope::Namespaced);
-        HttpListerWatcher::new(self.client(), pods)
+        self.lister_of("Pod")
+    }
+
+    /// A lister of pods that are to be of this kind; of any, if it is empty.
+    pub(crate) fn lister_of(&self, kind: &'static str) -> HttpListerWatcher<Dynamic> {
+        let resource = Resource::core("v1", kind, "pods", Scope::Namespaced);
+        HttpListerWatcher::new(self.client(), resource)
     }
 
     /// The heads of the requests.
