@@ -51,7 +51,7 @@ impl<T: 'static> Config<T> {
     }
 
     /// How long items wait that failed. The default is
-    /// [`default_controller_rate_limiter`](crate::default_controller_rate_limiter).
+    /// [`default_controller_rate_limiter`].
     pub fn rate_limiter(mut self, limiter: impl RateLimiter<T>) -> Self {
         self.limiter = Arc::new(limiter);
         self
