@@ -182,17 +182,6 @@ impl<T, const B: usize> PagedVec<T, B> {
         Some(&page.0[place])
     }
 
-    /// Reads what [`get_mut`](Self::get_mut) will look at first, so that it need not wait for it then.
-    #[inline]
-    pub(crate) fn warm_way(&self, index: u32) {
-        let (group, page, _) = Self::way(index);
-        let groups = self.groups.as_ref();
-        if let Some(group) = groups.and_then(|groups| groups.0.get(group)) {
-            warm(group);
-            group.0[page].iter().for_each(warm);
-        }
-    }
-
     /// All elements in order.
     pub(crate) fn iter(&self) -> Iter<'_, T, B> {
         let groups = self.groups.as_ref().map_or(&[][..], |groups| &groups.0);

@@ -180,13 +180,8 @@ impl<K: Object> Root<K> {
     /// Where to write the object of a key that was looked up, or is now. Counts no reference to a key that is here
     /// already: that would hold up the reads that follow.
     pub(crate) fn target(&self, text: &KeyText) -> Target {
-        match self.find(text) {
-            Some(slot) => {
-                self.slots.warm_way(slot);
-                Target::Old(slot)
-            }
-            None => Target::New(text.to_key()),
-        }
+        self.find(text)
+            .map_or_else(|| Target::New(text.to_key()), Target::Old)
     }
 
     /// The same for a key whose slot was looked up.

@@ -31,8 +31,6 @@ pub(crate) struct Shared<K> {
     pub(crate) log: ChangeLog<K>,
     pub(crate) overlay_capacity: AtomicUsize,
     report: RwLock<Option<Arc<Report>>>,
-    /// True once there is a report.
-    reports: AtomicBool,
 }
 
 type Report = dyn Fn(&IndexFailure) + Send + Sync;
@@ -55,7 +53,6 @@ impl<K> Default for Shared<K> {
             log: ChangeLog::default(),
             overlay_capacity: AtomicUsize::new(overlay::DEFAULT_CAPACITY),
             report: RwLock::new(None),
-            reports: AtomicBool::new(false),
         }
     }
 }
@@ -83,7 +80,7 @@ impl<K: Object> Shared<K> {
                 Touched::These(Vec::new())
             },
             changes: self.log.is_wanted().then(Vec::new),
-            failures: self.reports.load(Ordering::Acquire).then(Vec::new),
+            failures: self.report.read().is_some().then(Vec::new),
         }
     }
 
@@ -139,7 +136,6 @@ impl<K: Object> Shared<K> {
 
     pub(crate) fn set_failure_report(&self, report: Arc<Report>) {
         *self.report.write() = Some(report);
-        self.reports.store(true, Ordering::Release);
     }
 
     pub(crate) fn close(&self) {
