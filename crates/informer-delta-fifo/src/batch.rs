@@ -81,9 +81,8 @@ impl<K: Object> Batch<K> {
     /// Says that the batch was applied.
     pub fn ack(mut self) {
         self.flight = None;
-        // The content is dropped after the lock is released.
         let applied = self.shared.change(|state| state.ack());
-        drop(applied);
+        self.shared.drop_applied(applied);
     }
 
     /// Says that the batch was applied, but for these keys: their deltas return to the front of the queue, older than
@@ -94,7 +93,7 @@ impl<K: Object> Batch<K> {
         let keys: HashSet<&ObjectKey> = keys.into_iter().collect();
         self.flight = None;
         let applied = self.shared.change(|state| state.ack_except(&keys));
-        drop(applied);
+        self.shared.drop_applied(applied);
     }
 }
 

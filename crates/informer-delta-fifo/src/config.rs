@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use informer_store::Object;
 
+use crate::clock::ReadClock;
 use crate::known::KnownObjects;
 
 /// What compression can need: a deletion, an addition, and the newest state.
@@ -26,9 +27,6 @@ pub enum Order {
     #[doc(alias = "InOrderInformers")]
     InOrder,
 }
-
-/// Where the queue reads the time from, for the age of what it holds.
-pub(crate) type Clock = dyn Fn() -> Instant + Send + Sync;
 
 /// The settings of a [`DeltaFifo`](crate::DeltaFifo).
 ///
@@ -57,7 +55,7 @@ pub struct Config<K> {
     pub(crate) emit_replaced: bool,
     pub(crate) max_deltas: Option<usize>,
     pub(crate) order: Order,
-    pub(crate) clock: Arc<Clock>,
+    pub(crate) clock: Option<Arc<ReadClock>>,
 }
 
 impl<K: Object> Config<K> {
@@ -70,7 +68,7 @@ impl<K: Object> Config<K> {
             emit_replaced: true,
             max_deltas: Some(8),
             order: Order::ByKey,
-            clock: Arc::new(Instant::now),
+            clock: None,
         }
     }
 
@@ -107,10 +105,11 @@ impl<K: Object> Config<K> {
         self
     }
 
-    /// Reads the time from this function, for tests and simulations.
+    /// Reads the time from this function, for tests and simulations, with every change. If nothing is said it is the
+    /// system's coarse clock, so that ages are exact to some milliseconds.
     #[must_use]
     pub fn clock(mut self, clock: impl Fn() -> Instant + Send + Sync + 'static) -> Self {
-        self.clock = Arc::new(clock);
+        self.clock = Some(Arc::new(clock));
         self
     }
 }
@@ -128,7 +127,7 @@ impl<K> Clone for Config<K> {
             emit_replaced: self.emit_replaced,
             max_deltas: self.max_deltas,
             order: self.order,
-            clock: Arc::clone(&self.clock),
+            clock: self.clock.clone(),
         }
     }
 }

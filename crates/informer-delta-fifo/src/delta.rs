@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use informer_store::ResourceVersion;
-use smallvec::SmallVec;
 
 /// One thing that happened to one object.
 ///
@@ -134,14 +133,4 @@ impl<K> Clone for Deleted<K> {
             Self::FinalStateUnknown(object) => Self::FinalStateUnknown(Arc::clone(object)),
         }
     }
-}
-
-/// The deltas of one key, oldest first. Most keys hold one, and these are moved often: they must be small.
-pub(crate) type Chain<K> = SmallVec<[Delta<K>; 1]>;
-
-/// A chain of one delta.
-pub(crate) fn single<K>(delta: Delta<K>) -> Chain<K> {
-    let mut chain = Chain::new();
-    chain.push(delta);
-    chain
 }

@@ -165,11 +165,11 @@ impl<K: Object> DeltaFifo<K> {
         self.shared.read(|state| state.depth())
     }
 
-    /// For how long the oldest delta has waited that is not yet acknowledged.
+    /// For how long the oldest delta has waited that is not yet acknowledged, to some milliseconds.
     #[must_use]
     pub fn oldest_age(&self) -> Option<Duration> {
         let oldest = self.shared.read(|state| state.oldest())?;
-        Some(self.shared.now().saturating_duration_since(oldest))
+        Some(self.shared.age(oldest))
     }
 
     /// What the queue holds and has done.

@@ -98,6 +98,8 @@
 //! tells handlers; use this crate alone if you build your own controller on it.
 
 mod batch;
+mod chain;
+mod clock;
 mod config;
 mod delta;
 mod error;

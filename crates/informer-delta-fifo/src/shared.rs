@@ -6,20 +6,21 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Instant;
+use std::time::Duration;
 
 use event_listener::{Event, EventListener};
 use informer_store::{Object, ObjectKey};
 use parking_lot::Mutex;
 
-use crate::config::{Clock, Config};
+use crate::clock::{Clock, Moment};
+use crate::config::Config;
 use crate::known::KnownObjects;
-use crate::state::State;
+use crate::state::{Applied, Signals, State};
 
 pub(crate) struct Shared<K> {
     state: Mutex<State<K>>,
     known: Option<Arc<dyn KnownObjects<K>>>,
-    clock: Arc<Clock>,
+    clock: Clock,
     /// There is something to take out, or the queue is closed.
     ready: Event,
     /// How many wait for that. Raised before they look at the state for the last time.
@@ -33,15 +34,20 @@ impl<K: Object> Shared<K> {
         Self {
             state: Mutex::new(State::new(config)),
             known: config.known.clone(),
-            clock: Arc::clone(&config.clock),
+            clock: Clock::start(config.clock.as_ref()),
             ready: Event::new(),
             waiting: AtomicUsize::new(0),
             synced: Event::new(),
         }
     }
 
-    pub(crate) fn now(&self) -> Instant {
-        (self.clock)()
+    pub(crate) fn now(&self) -> Moment {
+        self.clock.now()
+    }
+
+    /// How long ago it was.
+    pub(crate) fn age(&self, moment: Moment) -> Duration {
+        self.clock.age(moment)
     }
 
     pub(crate) fn stored_key(&self, key: &ObjectKey) -> Option<ObjectKey> {
@@ -65,22 +71,45 @@ impl<K: Object> Shared<K> {
     /// Runs a transition and wakes those who can go on after it.
     pub(crate) fn change<R>(&self, transition: impl FnOnce(&mut State<K>) -> R) -> R {
         let mut state = self.state.lock();
-        let before = (state.is_ready(), state.has_synced(), state.is_finished());
+        let before = state.signals();
         let result = transition(&mut state);
-        let after = (state.is_ready(), state.has_synced(), state.is_finished());
+        let after = state.signals();
         let garbage = state.take_garbage();
         drop(state);
         drop(garbage);
-        if after.2 && !before.2 {
-            self.ready.notify(usize::MAX);
-            self.synced.notify(usize::MAX);
-        } else if after.0 && !before.0 && self.waiting.load(Ordering::Relaxed) > 0 {
-            self.ready.notify(1);
-        }
-        if after.1 && !before.1 {
-            self.synced.notify(usize::MAX);
+        if after != before {
+            self.wake(before, after);
         }
         result
+    }
+
+    fn wake(&self, before: Signals, after: Signals) {
+        if after.finished && !before.finished {
+            self.ready.notify(usize::MAX);
+            self.synced.notify(usize::MAX);
+        } else if after.ready && !before.ready && self.waiting.load(Ordering::Relaxed) > 0 {
+            self.ready.notify(1);
+        }
+        if after.synced && !before.synced {
+            self.synced.notify(usize::MAX);
+        }
+    }
+}
+
+impl<K: Object> Shared<K> {
+    /// Drops the content of a batch, without the lock, and gives its memory to the next ones.
+    pub(crate) fn drop_applied(&self, applied: Option<Applied<K>>) {
+        let Some(Applied::Whole(mut flight)) = applied else {
+            return;
+        };
+        let Some(content) = Arc::get_mut(&mut flight) else {
+            return;
+        };
+        let is_small = content.replace.is_none();
+        content.clear();
+        if is_small {
+            self.state.lock().reuse(flight);
+        }
     }
 }
 

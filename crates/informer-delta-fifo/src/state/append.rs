@@ -1,11 +1,12 @@
 //! Adding a delta to its key.
 
 use std::sync::Arc;
-use std::time::Instant;
 
 use informer_store::{Object, ObjectKey, ResourceVersion, mutant};
 
-use crate::delta::{Chain, Deleted, Delta, single};
+use crate::chain::Chain;
+use crate::clock::Moment;
+use crate::delta::{Deleted, Delta};
 use crate::state::State;
 use crate::state::compress::compress;
 use crate::state::list::Listed;
@@ -13,7 +14,7 @@ use crate::state::queue::{Entry, Place};
 use crate::state::rules::Newest;
 
 impl<K: Object> State<K> {
-    pub(super) fn new_entry(&self, key: ObjectKey, chain: Chain<K>, since: Instant) -> Entry<K> {
+    pub(super) fn new_entry(&self, key: ObjectKey, chain: Chain<K>, since: Moment) -> Entry<K> {
         let before = self.arrival.complete().cloned();
         Entry {
             key,
@@ -25,8 +26,8 @@ impl<K: Object> State<K> {
     }
 
     /// Appends a delta to its key, which keeps its place if it has one (client-go's D2).
-    pub(super) fn append(&mut self, key: ObjectKey, delta: Delta<K>, now: Instant) {
-        self.append_chain(key, single(delta), None, now);
+    pub(super) fn append(&mut self, key: ObjectKey, delta: Delta<K>, now: Moment) {
+        self.append_chain(key, Chain::from(delta), None, now);
     }
 
     pub(super) fn append_deleted(
@@ -34,9 +35,9 @@ impl<K: Object> State<K> {
         key: ObjectKey,
         deleted: Deleted<K>,
         at: Option<ResourceVersion>,
-        now: Instant,
+        now: Moment,
     ) {
-        self.append_chain(key, single(Delta::Deleted(deleted)), at, now);
+        self.append_chain(key, Chain::from(Delta::Deleted(deleted)), at, now);
     }
 
     /// Appends deltas that belong together; `deleted_at` tells of a deletion at their end.
@@ -45,11 +46,23 @@ impl<K: Object> State<K> {
         key: ObjectKey,
         chain: Chain<K>,
         deleted_at: Option<ResourceVersion>,
-        now: Instant,
+        now: Moment,
+    ) {
+        let queued = self.queue.find(&key);
+        self.append_to(queued, key, chain, deleted_at, now);
+    }
+
+    /// Appends to a key whose entry in the queue has been looked for.
+    pub(super) fn append_to(
+        &mut self,
+        queued: Option<u32>,
+        key: ObjectKey,
+        chain: Chain<K>,
+        deleted_at: Option<ResourceVersion>,
+        now: Moment,
     ) {
         let deleted_at = deleted_at.map(Box::new);
-        let queued = self.queue.find(&key).or_else(|| self.promote(&key));
-        if let Some(id) = queued {
+        if let Some(id) = queued.or_else(|| self.promote(&key)) {
             self.queue.edit(id, |entry| {
                 entry.chain.extend(chain);
                 entry.deleted_at = deleted_at;
@@ -76,7 +89,7 @@ impl<K: Object> State<K> {
         let key = replace.list.item(at).key.clone();
         let delta = listed_delta(replace.list.set(at, Listed::Told), self.emit_replaced)?;
         let since = replace.since;
-        let entry = self.new_entry(key, single(delta), since);
+        let entry = self.new_entry(key, Chain::from(delta), since);
         Some(self.queue.insert_listed(entry))
     }
 
@@ -90,16 +103,12 @@ impl<K: Object> State<K> {
             }
             return;
         }
-        let Some(id) = self.queue.find(key) else {
-            return;
-        };
-        self.queue.edit(id, |entry| {
-            if let Some(Delta::Deleted(deleted)) = entry.chain.last_mut()
-                && deleted.is_final_state_unknown()
-            {
-                *deleted = Deleted::LastState(object);
-            }
-        });
+        if let Some(id) = self.queue.find(key)
+            && let Some(Delta::Deleted(deleted)) = self.queue.newest_delta_mut(id)
+            && deleted.is_final_state_unknown()
+        {
+            *deleted = Deleted::LastState(object);
+        }
     }
 
     pub(super) fn compress_if_long(&mut self, id: u32) {

@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use informer_store::{Object, mutant};
 
-use crate::delta::{Chain, Deleted, Delta};
+use crate::chain::Chain;
+use crate::delta::{Deleted, Delta};
 use crate::state::rules::{ChainEnd, chain_end, is_other_life};
 
 /// Compresses a chain that is not empty, for a consumer that has applied `base` before it.

@@ -1,11 +1,12 @@
 //! Taking in what a watch says, one change at a time.
 
 use std::sync::Arc;
-use std::time::Instant;
 
 use informer_store::{Deletion, Object, ObjectKey, ResourceVersion, mutant};
 
-use crate::delta::{Chain, Deleted, Delta};
+use crate::chain::Chain;
+use crate::clock::Moment;
+use crate::delta::{Deleted, Delta};
 use crate::state::rules::{DeleteVerdict, Newest, Verdict, judge_deletion, judge_event};
 use crate::state::{State, Sync};
 
@@ -18,10 +19,12 @@ pub(crate) enum Change {
 
 impl<K: Object> State<K> {
     /// Takes in a copy of an object.
-    pub(crate) fn upsert(&mut self, change: Change, key: ObjectKey, object: Arc<K>, now: Instant) {
+    pub(crate) fn upsert(&mut self, change: Change, key: ObjectKey, object: Arc<K>, now: Moment) {
         self.populate();
         let version = object.resource_version();
-        match self.judge_upsert(&key, &*object, version.as_ref()) {
+        let queued = self.queue.find(&key);
+        let newest = self.newest_at(&key, queued);
+        match self.judge_upsert(newest, &*object, version.as_ref()) {
             Verdict::Unchanged(_) => {
                 self.counts.unchanged += 1;
                 self.discard(object);
@@ -36,13 +39,13 @@ impl<K: Object> State<K> {
                     Change::Update => Delta::Updated(object),
                 };
                 self.touch(&key, version.as_ref());
-                self.append(key, delta, now);
+                self.append_to(queued, key, Chain::from(delta), None, now);
             }
             Verdict::NewLife(old) => {
                 self.touch(&key, version.as_ref());
                 let deleted = Delta::Deleted(Deleted::FinalStateUnknown(old));
                 let chain = Chain::from_iter([deleted, Delta::Added(object)]);
-                self.append_chain(key, chain, None, now);
+                self.append_to(queued, key, chain, None, now);
             }
         }
         match change {
@@ -53,11 +56,10 @@ impl<K: Object> State<K> {
 
     fn judge_upsert(
         &self,
-        key: &ObjectKey,
+        newest: Newest<K>,
         object: &K,
         version: Option<&ResourceVersion>,
     ) -> Verdict<K> {
-        let newest = self.newest(key);
         // What is older than all that has arrived has been deleted since.
         if matches!(newest, Newest::Absent)
             && !mutant!("fifo-bring-deleted-back")
@@ -71,7 +73,7 @@ impl<K: Object> State<K> {
     }
 
     /// Takes in a deletion.
-    pub(crate) fn delete(&mut self, key: ObjectKey, deletion: Deletion<K>, now: Instant) {
+    pub(crate) fn delete(&mut self, key: ObjectKey, deletion: Deletion<K>, now: Moment) {
         self.populate();
         let version = deletion.resource_version.clone();
         match judge_deletion(self.newest(&key), deletion) {
@@ -92,7 +94,7 @@ impl<K: Object> State<K> {
         &mut self,
         key: ObjectKey,
         version: Option<ResourceVersion>,
-        now: Instant,
+        now: Moment,
     ) {
         if matches!(self.newest(&key), Newest::Present(_) | Newest::Undone(_)) {
             self.append(key, Delta::SetAside(version.clone()), now);
@@ -106,7 +108,7 @@ impl<K: Object> State<K> {
     }
 
     /// Appends a reminder of every known object of which nothing is queued or in flight (client-go's D6).
-    pub(crate) fn resync(&mut self, now: Instant) {
+    pub(crate) fn resync(&mut self, now: Moment) {
         let Some(known) = self.known.clone() else {
             return;
         };

@@ -1,33 +1,26 @@
 //! What was taken out of the queue and is not yet acknowledged. It does not change while it is out.
 
 use std::sync::Arc;
-use std::time::Instant;
 
-use hashbrown::HashTable;
 use informer_store::{ObjectKey, ReplaceEnd, ResourceVersion};
-use smallvec::SmallVec;
 
+use crate::clock::Moment;
 use crate::delta::Delta;
 use crate::state::list::{ListTable, Listed};
-use crate::state::queue::{Entry, KeyQueue};
+use crate::state::queue::{Entry, KeyQueue, Place};
 use crate::state::rules::{ChainEnd, Newest, chain_end};
-
-/// Up to this many entries are searched one by one.
-const SEARCH_LINEARLY: usize = 8;
 
 /// The content of a batch.
 #[derive(Debug)]
 pub(crate) struct Flight<K> {
-    /// The entries in order; from `lead` on those that stand at their place in the list.
-    pub(crate) entries: SmallVec<[Entry<K>; 1]>,
-    pub(crate) lead: usize,
-    index: HashTable<u32>,
+    /// The entries in order, and those that stand at their place in the list.
+    pub(crate) entries: KeyQueue<K>,
     /// Boxed because most batches have none.
     pub(crate) replace: Option<Box<FlightReplace<K>>>,
     /// Popped before the queue was synced.
     pub(crate) is_initial: bool,
     pub(crate) applied_up_to: Option<ResourceVersion>,
-    pub(crate) since: Option<Instant>,
+    pub(crate) since: Option<Moment>,
     pub(crate) emit_replaced: bool,
 }
 
@@ -45,9 +38,7 @@ pub(crate) struct FlightReplace<K> {
 impl<K> Flight<K> {
     pub(crate) fn empty() -> Self {
         Self {
-            entries: SmallVec::new(),
-            lead: 0,
-            index: HashTable::new(),
+            entries: KeyQueue::new(),
             replace: None,
             is_initial: false,
             applied_up_to: None,
@@ -56,40 +47,26 @@ impl<K> Flight<K> {
         }
     }
 
-    pub(crate) fn new(entries: Vec<Entry<K>>, lead: usize) -> Self {
-        let mut flight = Self::empty();
-        flight.entries = SmallVec::from_vec(entries);
-        flight.lead = lead;
-        flight.build_index();
-        flight
-    }
-
-    /// Fills an empty one with what stands first.
+    /// Fills an empty one with what stands first. A whole queue changes hands as it is.
     pub(crate) fn fill(&mut self, queue: &mut KeyQueue<K>, max: usize) {
-        let count = max.min(queue.len());
-        if count > 1 {
-            self.entries.reserve_exact(count);
+        self.since = queue.head().map(|head| head.since);
+        if queue.len() <= max {
+            std::mem::swap(&mut self.entries, queue);
+            return;
         }
         while self.entries.len() < max
             && let Some(entry) = queue.pop_front()
         {
-            self.entries.push(entry);
+            self.entries.push_back(entry, Place::Single);
         }
-        self.lead = self.entries.len();
-        self.since = self.entries.first().map(|entry| entry.since);
-        self.build_index();
     }
 
-    fn build_index(&mut self) {
-        if self.entries.len() <= SEARCH_LINEARLY {
-            return;
-        }
-        let entries = &self.entries;
-        self.index.reserve(entries.len(), |_| 0);
-        for (at, entry) in (0..).zip(entries) {
-            let hash = |&i: &u32| entries[i as usize].key.cached_hash();
-            self.index.insert_unique(entry.key.cached_hash(), at, hash);
-        }
+    /// Drops what it holds. The memory stays, unless it is much.
+    pub(crate) fn clear(&mut self) {
+        let mut entries = std::mem::replace(&mut self.entries, KeyQueue::new());
+        entries.clear();
+        *self = Self::empty();
+        self.entries = entries;
     }
 
     /// How many keys there are.
@@ -107,31 +84,12 @@ impl<K> Flight<K> {
             .replace
             .as_ref()
             .map_or(0, |replace| replace.list.live());
-        self.entries
-            .iter()
-            .map(|entry| entry.chain.len())
-            .sum::<usize>()
-            + listed
-    }
-
-    pub(crate) fn entry_mut(&mut self, key: &ObjectKey) -> Option<&mut Entry<K>> {
-        let at = self.position(key)?;
-        self.entries.get_mut(at)
-    }
-
-    fn position(&self, key: &ObjectKey) -> Option<usize> {
-        if self.index.is_empty() {
-            return self.entries.iter().position(|entry| entry.key == *key);
-        }
-        let same = |&at: &u32| self.entries[at as usize].key == *key;
-        self.index
-            .find(key.cached_hash(), same)
-            .map(|&at| at as usize)
+        self.entries.deltas() + listed
     }
 
     /// True if the batch tells anything of this key.
     pub(crate) fn contains(&self, key: &ObjectKey) -> bool {
-        self.position(key).is_some()
+        self.entries.find(key).is_some()
             || self
                 .replace
                 .as_ref()
@@ -140,8 +98,8 @@ impl<K> Flight<K> {
 
     /// What the batch says of a key, or `None` if it says nothing of its object.
     pub(crate) fn newest(&self, key: &ObjectKey) -> Option<Newest<K>> {
-        if let Some(at) = self.position(key) {
-            return self.entries[at].newest();
+        if let Some(id) = self.entries.find(key) {
+            return self.entries.entry(id)?.newest();
         }
         let list = &self.replace.as_ref()?.list;
         match &list.item(list.find(key)?).what {
@@ -152,7 +110,6 @@ impl<K> Flight<K> {
 
     /// All keys and what is said of them, in order.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (&ObjectKey, Told<'_, K>)> {
-        let lead = self.entries[..self.lead].iter();
         let list = self.replace.iter().flat_map(|replace| replace.list.iter());
         let listed = list.filter_map(|item| match &item.what {
             Listed::Object(object) => Some((&item.key, Told::Listed(object))),
@@ -160,18 +117,18 @@ impl<K> Flight<K> {
             Listed::Keep | Listed::Removed => None,
             Listed::Told => self.told_elsewhere(&item.key),
         });
-        lead.map(|entry| (&entry.key, Told::Chain(&entry.chain)))
-            .chain(listed)
+        self.entries.iter().map(told).chain(listed)
     }
 
     /// An entry that stands at its place in the list. Others of the list come earlier, at their own place.
     fn told_elsewhere(&self, key: &ObjectKey) -> Option<(&ObjectKey, Told<'_, K>)> {
-        if self.lead == self.entries.len() {
-            return None;
-        }
-        let at = self.position(key).filter(|&at| at >= self.lead)?;
-        Some((&self.entries[at].key, Told::Chain(&self.entries[at].chain)))
+        let id = self.entries.find_listed(key)?;
+        self.entries.entry(id).map(told)
     }
+}
+
+fn told<K>(entry: &Entry<K>) -> (&ObjectKey, Told<'_, K>) {
+    (&entry.key, Told::Chain(&entry.chain))
 }
 
 impl<K> Entry<K> {

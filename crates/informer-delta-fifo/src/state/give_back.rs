@@ -2,11 +2,11 @@
 
 use informer_store::{Object, mutant};
 
-use crate::delta::single;
+use crate::chain::Chain;
 use crate::state::append::listed_delta;
 use crate::state::flight::{Flight, FlightReplace};
 use crate::state::list::{Item, Listed};
-use crate::state::queue::{Entry, Place};
+use crate::state::queue::{Entry, KeyQueue, Place};
 use crate::state::{Replacement, State};
 
 impl<K: Object> State<K> {
@@ -19,19 +19,17 @@ impl<K: Object> State<K> {
     pub(crate) fn give_back(&mut self, flight: Flight<K>) {
         self.counts.returned_batches += 1;
         if let Some(line) = &mut self.line {
-            return line.push_front(flight);
+            return line.give_back(flight);
         }
         let Flight {
             mut entries,
-            lead,
             replace,
             since,
             ..
         } = flight;
-        let listed = entries.drain(lead..).collect();
         match (replace, self.replace.is_some()) {
             (None, _) => {}
-            (Some(replace), true) => self.unfold_list(*replace, listed),
+            (Some(replace), true) => self.unfold_list(*replace, &mut entries),
             (Some(replace), false) => {
                 // What is queued behind it is no part of it.
                 let Some(since) = since else { return };
@@ -47,24 +45,23 @@ impl<K: Object> State<K> {
                     completes_sync,
                     since,
                 });
-                self.restore_list(listed);
+                self.restore_list(entries.take_listed());
             }
         }
-        self.return_entries(entries.into_vec());
+        self.return_entries(std::iter::from_fn(|| entries.pop_back()));
     }
 
-    /// Puts entries back at the front, in their order.
-    pub(super) fn return_entries(&mut self, entries: Vec<Entry<K>>) {
+    /// Puts entries back at the front, the last of them first.
+    pub(super) fn return_entries(&mut self, from_last: impl Iterator<Item = Entry<K>>) {
         if let Some(line) = &mut self.line {
-            let lead = entries.len();
-            return line.push_front(Flight::new(entries, lead));
+            return from_last.for_each(|entry| line.push_front(entry));
         }
         let place = if self.replace.is_some() {
             Place::Replace
         } else {
             Place::Single
         };
-        for entry in entries.into_iter().rev() {
+        for entry in from_last {
             self.put_front(entry, place);
         }
     }
@@ -97,14 +94,14 @@ impl<K: Object> State<K> {
                 continue;
             };
             let since = replace.since;
-            let older = self.new_entry(entry.key.clone(), single(delta), since);
+            let older = self.new_entry(entry.key.clone(), Chain::from(delta), since);
             self.prepend(id, older);
             self.queue.move_to_list(id);
         }
     }
 
     /// A later list waits already: the older one comes before it, key by key.
-    fn unfold_list(&mut self, older: FlightReplace<K>, mut listed: Vec<Entry<K>>) {
+    fn unfold_list(&mut self, older: FlightReplace<K>, returning: &mut KeyQueue<K>) {
         if let Some(replace) = &mut self.replace {
             replace.completes_sync |= older.completes_sync;
             replace.end = replace
@@ -117,12 +114,13 @@ impl<K: Object> State<K> {
         };
         for Item { key, what } in older.list.into_items().rev() {
             if matches!(what, Listed::Told) {
-                // They were collected in the order of the list.
-                if let Some(entry) = listed.pop_if(|entry| entry.key == key) {
+                if let Some(id) = returning.find_listed(&key)
+                    && let Some(entry) = returning.remove(id)
+                {
                     self.put_front(entry, Place::Replace);
                 }
             } else if let Some(delta) = listed_delta(what, self.emit_replaced) {
-                let entry = self.new_entry(key, single(delta), since);
+                let entry = self.new_entry(key, Chain::from(delta), since);
                 self.put_front(entry, Place::Replace);
             }
         }

@@ -5,14 +5,14 @@
 //! - `queued` counts the changes of each key, and knows the newest that tells of its object.
 
 use std::collections::VecDeque;
-use std::time::Instant;
 
 use hashbrown::HashTable;
 use informer_store::{ObjectKey, ResourceVersion, mutant};
 
+use crate::clock::Moment;
 use crate::delta::{Deleted, Delta};
 use crate::state::flight::Flight;
-use crate::state::queue::Entry;
+use crate::state::queue::{Entry, Place};
 use crate::state::rules::Newest;
 
 /// The number of the first unit at the start. Units that come back get smaller ones.
@@ -75,7 +75,7 @@ impl<K> Line<K> {
     }
 
     /// Since when the first waits.
-    pub(crate) fn since(&self) -> Option<Instant> {
+    pub(crate) fn since(&self) -> Option<Moment> {
         match self.units.front()? {
             Unit::Change(entry) => Some(entry.since),
             Unit::List(list) => list.since,
@@ -117,11 +117,11 @@ impl<K> Line<K> {
         };
         let number = listed.max(telling)?;
         let at = usize::try_from(number.wrapping_sub(self.first)).ok()?;
-        let entry = match self.units.get_mut(at)? {
-            Unit::Change(entry) => entry,
-            Unit::List(list) => list.entry_mut(key)?,
+        let newest = match self.units.get_mut(at)? {
+            Unit::Change(entry) => entry.chain.last_mut()?,
+            Unit::List(list) => list.entries.newest_delta_mut(list.entries.find(key)?)?,
         };
-        match entry.chain.last_mut()? {
+        match newest {
             Delta::Deleted(deleted) => Some(deleted),
             _ => None,
         }
@@ -151,44 +151,43 @@ impl<K> Line<K> {
     }
 
     /// Puts back what was taken out.
-    pub(crate) fn push_front(&mut self, flight: Flight<K>) {
-        if flight.replace.is_some() {
-            self.first -= 1;
-            self.lists.push_front(self.first);
-            self.deltas += flight.deltas();
-            self.units.push_front(Unit::List(Box::new(flight)));
+    pub(crate) fn give_back(&mut self, mut flight: Flight<K>) {
+        if flight.replace.is_none() {
+            while let Some(entry) = flight.entries.pop_back() {
+                self.push_front(entry);
+            }
             return;
         }
-        for entry in flight.entries.into_iter().rev() {
-            self.first -= 1;
-            self.count_in(&entry, self.first, false);
-            self.units.push_front(Unit::Change(entry));
-        }
+        self.first -= 1;
+        self.lists.push_front(self.first);
+        self.deltas += flight.deltas();
+        self.units.push_front(Unit::List(Box::new(flight)));
     }
 
-    /// Takes out a list, or changes up to the next list or the next change of the same key.
-    pub(crate) fn pop(&mut self, max: usize) -> Option<Flight<K>> {
+    /// Puts a change at the front.
+    pub(crate) fn push_front(&mut self, entry: Entry<K>) {
+        self.first -= 1;
+        self.count_in(&entry, self.first, false);
+        self.units.push_front(Unit::Change(entry));
+    }
+
+    /// Takes out a list, or changes up to the next list or the next change of the same key, into an empty batch.
+    pub(crate) fn pop(&mut self, flight: &mut Flight<K>, max: usize) {
         if let Some(Unit::List(_)) = self.units.front() {
             self.lists.pop_front();
             self.first += 1;
-            let Some(Unit::List(list)) = self.units.pop_front() else {
-                return None;
-            };
-            self.deltas -= list.deltas();
-            return Some(*list);
+            if let Some(Unit::List(list)) = self.units.pop_front() {
+                self.deltas -= list.deltas();
+                *flight = *list;
+            }
+            return;
         }
-        let since = self.since()?;
-        let mut entries: Vec<Entry<K>> = Vec::with_capacity(max.min(self.units.len()));
-        let mut taken = HashTable::new();
-        while entries.len() < max
+        flight.since = self.since();
+        while flight.entries.len() < max
             && let Some(Unit::Change(next)) = self.units.front()
         {
-            let hash = next.key.cached_hash();
-            if taken
-                .find(hash, |&at: &usize| entries[at].key == next.key)
-                .is_some()
-                && !mutant!("fifo-in-order-key-twice")
-            {
+            let is_again = flight.entries.find(&next.key).is_some();
+            if is_again && !mutant!("fifo-in-order-key-twice") {
                 break;
             }
             let Some(Unit::Change(entry)) = self.units.pop_front() else {
@@ -196,14 +195,8 @@ impl<K> Line<K> {
             };
             self.count_out(&entry, self.first);
             self.first += 1;
-            entries.push(entry);
-            let rehash = |&at: &usize| entries[at].key.cached_hash();
-            taken.insert_unique(hash, entries.len() - 1, rehash);
+            flight.entries.push_back(entry, Place::Single);
         }
-        let lead = entries.len();
-        let mut flight = Flight::new(entries, lead);
-        flight.since = Some(since);
-        Some(flight)
     }
 
     /// The list that stands last.

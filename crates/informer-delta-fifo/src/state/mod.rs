@@ -7,10 +7,10 @@
 //!   known objects.
 
 use std::sync::Arc;
-use std::time::Instant;
 
 use informer_store::{Known, Object, ObjectKey, ReplaceEnd, mutant};
 
+use crate::clock::Moment;
 use crate::config::{Config, LEAST_DELTAS, Order};
 use crate::known::KnownObjects;
 use crate::stats::Stats;
@@ -36,6 +36,7 @@ use line::Line;
 pub(crate) use list::{ListTable, Listed};
 use queue::{Entry, KeyQueue};
 use rules::Newest;
+pub(crate) use take::Applied;
 
 /// How far the initial list has come (client-go's D7).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,7 +55,17 @@ struct Replacement<K> {
     list: ListTable<K>,
     end: ReplaceEnd,
     completes_sync: bool,
-    since: Instant,
+    since: Moment,
+}
+
+/// What others may wait for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Signals {
+    /// A consumer can take a batch.
+    pub(crate) ready: bool,
+    pub(crate) synced: bool,
+    /// Nothing more comes out.
+    pub(crate) finished: bool,
 }
 
 /// Everything that a queue knows.
@@ -133,6 +144,15 @@ impl<K: Object> State<K> {
         self.closed && self.flight.is_none() && !self.has_work()
     }
 
+    #[inline]
+    pub(crate) fn signals(&self) -> Signals {
+        Signals {
+            ready: self.is_ready(),
+            synced: self.has_synced(),
+            finished: self.is_finished(),
+        }
+    }
+
     fn has_work(&self) -> bool {
         let in_line = self.line.as_ref().is_some_and(|line| !line.is_empty());
         !self.queue.is_empty() || self.replace.is_some() || in_line || self.arrival.has_news()
@@ -163,7 +183,7 @@ impl<K: Object> State<K> {
     }
 
     /// Since when the oldest waits that is not yet acknowledged.
-    pub(crate) fn oldest(&self) -> Option<Instant> {
+    pub(crate) fn oldest(&self) -> Option<Moment> {
         let flight = self.flight.as_ref().and_then(|flight| flight.since);
         let replace = self.replace.as_ref().map(|replace| replace.since);
         let head = self.queue.head().map(|entry| entry.since);
@@ -199,7 +219,12 @@ impl<K: Object> State<K> {
     }
 
     fn newest(&self, key: &ObjectKey) -> Newest<K> {
-        match self.newest_told(key) {
+        self.newest_at(key, self.queue.find(key))
+    }
+
+    /// The newest of a key whose entry in the queue has been looked for.
+    fn newest_at(&self, key: &ObjectKey, queued: Option<u32>) -> Newest<K> {
+        match self.newest_told(key, queued) {
             // The server went back to before this deletion: it says nothing of what comes now.
             Newest::Gone(Some(at)) if self.arrival.is_beyond(&at) => Newest::Gone(None),
             Newest::Present(object) if self.arrival.is_undone(&*object) => Newest::Undone(object),
@@ -207,11 +232,11 @@ impl<K: Object> State<K> {
         }
     }
 
-    fn newest_told(&self, key: &ObjectKey) -> Newest<K> {
+    fn newest_told(&self, key: &ObjectKey, queued: Option<u32>) -> Newest<K> {
         if let Some(newest) = self.line.as_ref().and_then(|line| line.newest(key)) {
             return newest;
         }
-        let entry = self.queue.find(key).and_then(|id| self.queue.entry(id));
+        let entry = queued.and_then(|id| self.queue.entry(id));
         if let Some(newest) = entry.and_then(Entry::newest) {
             return newest;
         }

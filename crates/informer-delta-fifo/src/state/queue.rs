@@ -4,12 +4,12 @@
 //! - A key has at most one entry, and every entry holds at least one delta (client-go's D1).
 //! - The entries that belong to a replace stand before all others.
 
-use std::time::Instant;
-
 use hashbrown::HashTable;
 use informer_store::{ObjectKey, ResourceVersion};
 
-use crate::delta::Chain;
+use crate::chain::Chain;
+use crate::clock::Moment;
+use crate::delta::Delta;
 
 /// No slot.
 const NIL: u32 = u32::MAX;
@@ -23,12 +23,12 @@ pub(crate) struct Entry<K> {
     pub(crate) key: ObjectKey,
     pub(crate) chain: Chain<K>,
     /// When the object was deleted, if the chain ends with its deletion and this is known.
-    /// Boxed because it is rare and entries are moved often.
+    /// Boxed because it is rare and entries must be small.
     pub(crate) deleted_at: Option<Box<ResourceVersion>>,
     /// Up to where everything had arrived before the first delta.
     pub(crate) before: Option<ResourceVersion>,
     /// When the first delta arrived.
-    pub(crate) since: Instant,
+    pub(crate) since: Moment,
 }
 
 /// Where an entry stands.
@@ -78,6 +78,11 @@ impl<K> KeyQueue<K> {
         self.index.len()
     }
 
+    /// True if there is no key, neither in the order nor in the list.
+    pub(crate) fn has_no_key(&self) -> bool {
+        self.index.is_empty()
+    }
+
     /// How many deltas there are.
     pub(crate) fn deltas(&self) -> usize {
         self.deltas
@@ -109,13 +114,40 @@ impl<K> KeyQueue<K> {
         self.slot(id).map(|slot| slot.place)
     }
 
+    /// The entry of a key that stands at its place in the list of the replace.
+    pub(crate) fn find_listed(&self, key: &ObjectKey) -> Option<u32> {
+        self.find(key)
+            .filter(|&id| self.place(id) == Some(Place::Listed))
+    }
+
     pub(crate) fn head(&self) -> Option<&Entry<K>> {
         self.entry(self.head)
+    }
+
+    /// The entries of the order.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Entry<K>> {
+        let mut id = self.head;
+        std::iter::from_fn(move || {
+            let slot = self.slot(id)?;
+            id = slot.next;
+            Some(&slot.entry)
+        })
     }
 
     /// The place of the first entry of the order.
     pub(crate) fn head_place(&self) -> Option<Place> {
         self.place(self.head)
+    }
+
+    /// The place of the last entry of the order.
+    pub(crate) fn tail_place(&self) -> Option<Place> {
+        self.place(self.tail)
+    }
+
+    /// The newest delta of an entry.
+    pub(crate) fn newest_delta_mut(&mut self, id: u32) -> Option<&mut Delta<K>> {
+        let slot = self.slots.get_mut(id as usize)?.as_mut()?;
+        slot.entry.chain.last_mut()
     }
 
     /// Changes an entry. Nothing happens to one that is not there.
@@ -173,6 +205,18 @@ impl<K> KeyQueue<K> {
         self.remove(self.head)
     }
 
+    pub(crate) fn pop_back(&mut self) -> Option<Entry<K>> {
+        self.remove(self.tail)
+    }
+
+    /// Takes out the entries that stand in the list of the replace.
+    pub(crate) fn take_listed(&mut self) -> Vec<Entry<K>> {
+        let is_listed = |&id: &u32| self.place(id) == Some(Place::Listed);
+        let listed: Vec<u32> = (0..self.end()).filter(is_listed).collect();
+        let entries = listed.into_iter().filter_map(|id| self.remove(id));
+        entries.collect()
+    }
+
     pub(crate) fn remove(&mut self, id: u32) -> Option<Entry<K>> {
         self.unlink(id);
         let slot = self.slots.get_mut(id as usize)?.take()?;
@@ -190,12 +234,22 @@ impl<K> KeyQueue<K> {
         Some(slot.entry)
     }
 
-    fn clear(&mut self) {
+    /// Drops all entries. The memory stays, unless it is much.
+    pub(crate) fn clear(&mut self) {
+        if self.room() > KEEP_SLOTS {
+            *self = Self::new();
+            return;
+        }
         self.free.clear();
         self.slots.clear();
-        if self.slots.capacity() > KEEP_SLOTS {
-            *self = Self::new();
-        }
+        self.index.clear();
+        (self.head, self.tail) = (NIL, NIL);
+        self.deltas = 0;
+    }
+
+    /// For how many entries there is memory.
+    pub(crate) fn room(&self) -> usize {
+        self.slots.capacity()
     }
 
     fn slot(&self, id: u32) -> Option<&Slot<K>> {

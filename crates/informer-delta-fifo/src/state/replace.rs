@@ -2,16 +2,18 @@
 
 use std::collections::HashSet;
 use std::sync::Arc;
-use std::time::Instant;
 
 use informer_store::{Object, ObjectKey, ReplaceEnd, mutant};
 
-use crate::delta::{Chain, Deleted, Delta, single};
+use crate::chain::Chain;
+use crate::clock::Moment;
+use crate::delta::{Deleted, Delta};
 use crate::state::append::listed_delta;
 use crate::state::arrival::Opened;
 use crate::state::flight::{Flight, FlightReplace};
 use crate::state::line::Line;
 use crate::state::list::{ListTable, Listed};
+use crate::state::queue::Place;
 use crate::state::rules::{ListOrder, Newest, Verdict, judge_listed, outlives_list};
 use crate::state::{Replacement, State, Sync};
 
@@ -20,7 +22,7 @@ use crate::state::{Replacement, State, Sync};
 struct Ended<'a> {
     end: &'a ReplaceEnd,
     opened: Opened,
-    now: Instant,
+    now: Moment,
     /// It is older than what has arrived already.
     is_stale: bool,
 }
@@ -54,7 +56,7 @@ impl<K: Object> State<K> {
         list: ListTable<K>,
         end: ReplaceEnd,
         opened: Opened,
-        now: Instant,
+        now: Moment,
     ) {
         let complete = self.arrival.complete();
         let ended = Ended {
@@ -100,16 +102,15 @@ impl<K: Object> State<K> {
 
     /// The list takes its place in the line as one unit: deletions first, then its objects.
     fn queue_in_line(&mut self, mut list: ListTable<K>, ended: &Ended<'_>) {
-        let mut entries = Vec::new();
+        let mut unit = Flight::empty();
         for key in self.unlisted_outside_entries(&list) {
             if let Some(object) = self.find_lost(&key, ended) {
                 let deleted = Delta::Deleted(Deleted::FinalStateUnknown(object));
-                let mut entry = self.new_entry(key, single(deleted), ended.now);
+                let mut entry = self.new_entry(key, Chain::from(deleted), ended.now);
                 entry.deleted_at = Some(Box::new(ended.end.resource_version.clone()));
-                entries.push(entry);
+                unit.entries.push_back(entry, Place::Replace);
             }
         }
-        let lead = entries.len();
         for at in 0..list.positions() {
             if matches!(list.item(at).what, Listed::Removed) {
                 continue;
@@ -123,11 +124,11 @@ impl<K: Object> State<K> {
                     let ended_life = Delta::Deleted(Deleted::FinalStateUnknown(old));
                     let chain =
                         std::iter::once(ended_life).chain(listed_delta(what, self.emit_replaced));
-                    entries.push(self.new_entry(key, chain.collect(), ended.now));
+                    let entry = self.new_entry(key, chain.collect(), ended.now);
+                    unit.entries.insert_listed(entry);
                 }
             }
         }
-        let mut unit = Flight::new(entries, lead);
         unit.since = Some(ended.now);
         unit.replace = Some(Box::new(FlightReplace {
             list,

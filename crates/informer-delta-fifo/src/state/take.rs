@@ -5,18 +5,19 @@ use std::sync::Arc;
 
 use informer_store::{Object, ObjectKey, ResourceVersion, mutant};
 
-use crate::delta::{Delta, single};
+use crate::chain::Chain;
+use crate::delta::Delta;
 use crate::state::append::listed_delta;
 use crate::state::flight::{Flight, FlightReplace, Told};
 use crate::state::list::Listed;
-use crate::state::queue::{Entry, Place};
+use crate::state::queue::{Entry, KeyQueue, Place};
 use crate::state::rules::Newest;
 use crate::state::{Replacement, State, Sync};
 
 /// What was applied, to be dropped once the lock is released.
 pub(crate) enum Applied<K> {
     One(#[expect(dead_code, reason = "it is there to be dropped")] Entry<K>),
-    Whole(#[expect(dead_code, reason = "it is there to be dropped")] Arc<Flight<K>>),
+    Whole(Arc<Flight<K>>),
 }
 
 impl<K: Object> State<K> {
@@ -34,8 +35,8 @@ impl<K: Object> State<K> {
             .unwrap_or_else(|| Arc::new(Flight::empty()));
         let content = Arc::get_mut(&mut flight)?;
         match (&mut self.line, self.replace.take()) {
-            (Some(line), _) => *content = line.pop(max).unwrap_or_else(Flight::empty),
-            (None, Some(replace)) => *content = self.pop_replace(replace),
+            (Some(line), _) => line.pop(content, max),
+            (None, Some(replace)) => self.pop_replace(content, replace),
             (None, None) => content.fill(&mut self.queue, max),
         }
         content.is_initial = is_initial;
@@ -55,33 +56,14 @@ impl<K: Object> State<K> {
         }
     }
 
-    fn pop_replace(&mut self, replace: Replacement<K>) -> Flight<K> {
-        let mut entries = Vec::new();
-        while self.queue.head_place() == Some(Place::Replace)
-            && let Some(entry) = self.queue.pop_front()
-        {
-            entries.push(entry);
+    fn pop_replace(&mut self, flight: &mut Flight<K>, replace: Replacement<K>) {
+        let first = self.queue.head().map(|entry| entry.since);
+        flight.since = Some(first.map_or(replace.since, |first| first.min(replace.since)));
+        if self.queue.tail_place() == Some(Place::Single) {
+            self.pop_replaced_entries(&mut flight.entries, &replace);
+        } else {
+            std::mem::swap(&mut flight.entries, &mut self.queue);
         }
-        let lead = entries.len();
-        if replace.list.has_told() {
-            for item in replace
-                .list
-                .iter()
-                .filter(|item| matches!(item.what, Listed::Told))
-            {
-                let Some(id) = self.queue.find(&item.key) else {
-                    continue;
-                };
-                if self.queue.place(id) == Some(Place::Listed) {
-                    entries.extend(self.queue.remove(id));
-                }
-            }
-        }
-        let since = entries
-            .first()
-            .map_or(replace.since, |entry| entry.since.min(replace.since));
-        let mut flight = Flight::new(entries, lead);
-        flight.since = Some(since);
         let Replacement {
             list,
             end,
@@ -94,7 +76,26 @@ impl<K: Object> State<K> {
             before: None,
             completes_sync,
         }));
-        flight
+    }
+
+    /// Takes out the entries of a replace, without those behind it.
+    fn pop_replaced_entries(&mut self, entries: &mut KeyQueue<K>, replace: &Replacement<K>) {
+        while self.queue.head_place() == Some(Place::Replace)
+            && let Some(entry) = self.queue.pop_front()
+        {
+            entries.push_back(entry, Place::Replace);
+        }
+        if !replace.list.has_told() {
+            return;
+        }
+        let items = replace.list.iter();
+        for item in items.filter(|item| matches!(item.what, Listed::Told)) {
+            if let Some(id) = self.queue.find_listed(&item.key)
+                && let Some(entry) = self.queue.remove(id)
+            {
+                entries.insert_listed(entry);
+            }
+        }
     }
 
     /// The batch that is out was applied. What it held may be dropped.
@@ -102,16 +103,29 @@ impl<K: Object> State<K> {
         let mut flight = self.flight.take()?;
         self.complete_sync(&flight);
         self.arrival.applied(flight.applied_up_to.as_ref());
-        let Some(content) = Arc::get_mut(&mut flight) else {
+        let content = Arc::get_mut(&mut flight)
+            .filter(|content| content.replace.is_none() && content.entries.len() <= 1);
+        let Some(content) = content else {
             return Some(Applied::Whole(flight));
         };
-        if content.replace.is_some() || content.entries.len() > 1 {
-            return Some(Applied::Whole(flight));
-        }
-        // Batches of one key come one after another: the next takes this one's memory.
-        let last = content.entries.pop();
-        self.spare = Some(flight);
+        let last = content.entries.pop_front();
+        content.clear();
+        self.reuse(flight);
         last.map(Applied::One)
+    }
+
+    /// Keeps the memory of an empty batch for the next ones: for one of them while nothing waits.
+    pub(crate) fn reuse(&mut self, mut flight: Arc<Flight<K>>) {
+        if let Some(content) = Arc::get_mut(&mut flight)
+            && self.line.is_none()
+            && self.queue.has_no_key()
+        {
+            if content.entries.room() > self.queue.room() {
+                std::mem::swap(&mut content.entries, &mut self.queue);
+            }
+            content.entries = KeyQueue::new();
+        }
+        self.spare = Some(flight);
     }
 
     /// The batch that is out was applied but for these keys, which return. What it held may be dropped.
@@ -133,7 +147,7 @@ impl<K: Object> State<K> {
             .collect();
         self.counts.returned_keys += entries.len() as u64;
         if !mutant!("fifo-drop-what-failed") {
-            self.return_entries(entries);
+            self.return_entries(entries.into_iter().rev());
         }
         Some(Applied::Whole(flight))
     }
@@ -156,11 +170,11 @@ impl<K: Object> State<K> {
     ) -> Option<Entry<K>> {
         let chain = match told {
             Told::Chain(chain) => chain.iter().cloned().collect(),
-            Told::Listed(object) => single(listed_delta(
+            Told::Listed(object) => Chain::from(listed_delta(
                 Listed::Object(Arc::clone(object)),
                 self.emit_replaced,
             )?),
-            Told::SetAside => single(Delta::SetAside(None)),
+            Told::SetAside => Chain::from(Delta::SetAside(None)),
         };
         let mut entry = self.new_entry(key.clone(), chain, flight.since?);
         entry.deleted_at = match flight.newest(key) {
