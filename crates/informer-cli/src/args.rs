@@ -128,9 +128,18 @@ pub(crate) struct WatchArgs {
 #[derive(Debug, Subcommand)]
 pub(crate) enum BenchCommand {
     /// From nothing to a full cache.
-    Sync(BenchArgs),
+    Sync(SyncArgs),
     /// The same, then updates as they come, to a handler.
     Events(EventsArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SyncArgs {
+    /// Then list this many times more, and tell the most memory that took.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) relists: u32,
+    #[command(flatten)]
+    pub(crate) bench: BenchArgs,
 }
 
 #[derive(Debug, Args)]

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use informer::http::{HttpConfig, HttpListerWatcher, Traffic};
-use informer::reflector::Report;
+use informer::reflector::{Phase, Report};
 use informer::wire::WireFormat;
 use informer::{
     Client, Event, FromWire, Object, QueuePolicy, ReflectorConfig, Resource, SharedInformer,
@@ -14,7 +14,7 @@ use parking_lot::Mutex;
 use serde::Serialize;
 use tokio::sync::{mpsc, oneshot};
 
-use crate::args::{BenchArgs, BenchCommand, Form};
+use crate::args::{BenchArgs, BenchCommand, Form, SyncArgs};
 use crate::failure::{self, Usage, printable};
 use crate::forms::{self, Job};
 use crate::output::json;
@@ -24,14 +24,21 @@ use crate::{connect, memory};
 /// How long after the sync memory counts as settled.
 const SETTLING: Duration = Duration::from_secs(1);
 
+/// From one list to the next. Longer than [`SETTLING`], so that no list falls into that.
+const RELIST_PERIOD: Duration = Duration::from_secs(2);
+
+/// How often to look whether the lists are done.
+const LOOK_AGAIN: Duration = Duration::from_millis(20);
+
 /// Measures what the arguments name, prints the line and ends.
 ///
 /// # Errors
 /// What only the caller can mend, and when the informer is not done in time.
 pub(crate) async fn run(what: &BenchCommand) -> anyhow::Result<ExitCode> {
-    let (args, events) = match what {
-        BenchCommand::Sync(args) => (args, None),
-        BenchCommand::Events(args) => (&args.bench, Some(args.events)),
+    let (args, then) = match what {
+        BenchCommand::Sync(SyncArgs { relists: 0, bench }) => (bench, Then::End),
+        BenchCommand::Sync(args) => (&args.bench, Then::Relist(args.relists)),
+        BenchCommand::Events(args) => (&args.bench, Then::See(args.events)),
     };
     let connection = args.connection.clone();
     let client = tokio::task::spawn_blocking(move || connect::client(&connection)).await??;
@@ -45,7 +52,7 @@ pub(crate) async fn run(what: &BenchCommand) -> anyhow::Result<ExitCode> {
         let resource = connect::resource(&client, &args.resource, &mut failed).await?;
         let bench = Bench {
             args,
-            events,
+            then,
             client,
             resource: resource.clone(),
             tell: tell.clone(),
@@ -88,6 +95,8 @@ struct Line {
     form: &'static str,
     #[serde(flatten)]
     events: Option<Events>,
+    #[serde(flatten)]
+    relists: Option<Relists>,
 }
 
 /// What is added where events are measured.
@@ -97,10 +106,26 @@ struct Events {
     events_per_second: f64,
 }
 
+/// What is added where lists follow the first.
+#[derive(Debug, Serialize)]
+struct Relists {
+    relists: u32,
+    relist_peak_rss_kb: Option<u64>,
+}
+
+/// What follows the sync.
+#[derive(Debug, Clone, Copy)]
+enum Then {
+    End,
+    /// So many updates are waited for.
+    See(u64),
+    /// So many lists more.
+    Relist(u32),
+}
+
 struct Bench<'a> {
     args: &'a BenchArgs,
-    /// How many updates to wait for.
-    events: Option<u64>,
+    then: Then,
     client: Client,
     resource: Resource,
     tell: mpsc::UnboundedSender<Trouble>,
@@ -113,8 +138,12 @@ impl Job for Bench<'_> {
         let source = HttpListerWatcher::<K>::new(self.client, self.resource.clone())
             .config(HttpConfig::default().wire(self.args.wire.preference()));
         let traffic = source.traffic();
-        let informer = informer(source, &self.resource, self.args, self.tell)?;
-        let (count, counted) = updates(self.events.unwrap_or(u64::MAX));
+        let informer = informer(source, &self.resource, self.args, self.then, self.tell)?;
+        let wanted = match self.then {
+            Then::See(events) => events,
+            Then::End | Then::Relist(_) => u64::MAX,
+        };
+        let (count, counted) = updates(wanted);
         let count = Mutex::new(count);
         let handler = informer
             .handler()
@@ -147,21 +176,47 @@ impl Job for Bench<'_> {
             wire: wire(&traffic),
             form: name(self.args.form),
             events: None,
+            relists: None,
         };
         tokio::time::sleep(SETTLING).await;
         line.settled_rss_kb = memory::read().rss_kb;
-        if let Some(events) = self.events {
-            let elapsed = counted.await.context("the handler ended")?;
-            line.events = Some(Events {
-                events,
-                events_per_second: per_second(events, elapsed),
-            });
-            line.bytes = traffic.bytes();
+        match self.then {
+            Then::End => line.peak_rss_kb = memory::read().peak_rss_kb,
+            Then::See(events) => {
+                let elapsed = counted.await.context("the handler ended")?;
+                line.events = Some(Events {
+                    events,
+                    events_per_second: per_second(events, elapsed),
+                });
+                line.bytes = traffic.bytes();
+                line.peak_rss_kb = memory::read().peak_rss_kb;
+            }
+            Then::Relist(relists) => {
+                line.peak_rss_kb = memory::read().peak_rss_kb;
+                line.relists = Some(relisted(&informer, relists).await?);
+            }
         }
-        line.peak_rss_kb = memory::read().peak_rss_kb;
         // The caller wants the line, not a tidy end.
         std::mem::forget(informer);
         Ok(line)
+    }
+}
+
+/// Waits for that many lists after the first, and reads the most memory that was taken meanwhile.
+async fn relisted<K: FromWire + Object>(
+    informer: &SharedInformer<K>,
+    relists: u32,
+) -> anyhow::Result<Relists> {
+    memory::forget_peak()?;
+    loop {
+        let reflector = informer.status().reflector;
+        if reflector.lists > u64::from(relists) && reflector.phase == Phase::Watching {
+            return Ok(Relists {
+                relists,
+                relist_peak_rss_kb: memory::read().peak_rss_kb,
+            });
+        }
+        tokio::time::sleep(LOOK_AGAIN).await;
     }
 }
 
@@ -170,11 +225,15 @@ fn informer<K: FromWire + Object>(
     source: HttpListerWatcher<K>,
     resource: &Resource,
     args: &BenchArgs,
+    then: Then,
     tell: mpsc::UnboundedSender<Trouble>,
 ) -> anyhow::Result<SharedInformer<K>> {
     let mut reflector = ReflectorConfig::default().list_mode(args.list.mode());
     if let Some(size) = args.page_size {
         reflector = reflector.page_size(size);
+    }
+    if let Then::Relist(_) = then {
+        reflector = reflector.relist_period(RELIST_PERIOD);
     }
     let troubles = Mutex::new(Troubles::default());
     let informer = SharedInformer::builder(source)
@@ -264,6 +323,7 @@ mod tests {
             wire: "json",
             form: "compact",
             events: None,
+            relists: None,
         };
         assert_eq!(
             serde_json::to_string(&line).unwrap(),
@@ -277,6 +337,16 @@ mod tests {
             serde_json::to_string(&line)
                 .unwrap()
                 .ends_with(r#""as":"compact","events":10,"events_per_second":2500.0}"#)
+        );
+        line.events = None;
+        line.relists = Some(Relists {
+            relists: 2,
+            relist_peak_rss_kb: Some(8500),
+        });
+        assert!(
+            serde_json::to_string(&line)
+                .unwrap()
+                .ends_with(r#""as":"compact","relists":2,"relist_peak_rss_kb":8500}"#)
         );
     }
 

@@ -24,6 +24,22 @@ pub(crate) fn read() -> Memory {
     }
 }
 
+/// From now on the peak is counted anew.
+///
+/// # Errors
+/// When the system does not allow it.
+#[cfg(target_os = "linux")]
+pub(crate) fn forget_peak() -> std::io::Result<()> {
+    // proc_pid_clear_refs(5): 5 resets the peak.
+    std::fs::write("/proc/self/clear_refs", "5")
+}
+
+/// Systems other than Linux tell of no peak.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn forget_peak() -> std::io::Result<()> {
+    Ok(())
+}
+
 /// Reads it. Systems other than Linux do not tell.
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn read() -> Memory {
@@ -33,6 +49,15 @@ pub(crate) fn read() -> Memory {
 #[cfg(all(test, target_os = "linux"))]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_peak_can_be_forgotten() {
+        let block = vec![1_u8; 64 << 20];
+        let before = read().peak_rss_kb.unwrap();
+        drop(block);
+        forget_peak().unwrap();
+        assert!(read().peak_rss_kb.unwrap() < before);
+    }
 
     #[test]
     fn the_peak_is_no_less_than_what_is_taken_now() {

@@ -84,6 +84,23 @@ async fn events_are_counted_as_the_handler_sees_them() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn lists_that_follow_the_first_are_waited_for() {
+    let server = ApiServer::builder().start().await.unwrap();
+    Workload::new().pods(120).fill(&server).unwrap();
+    for list in ["list", "stream"] {
+        let words = format!("sync --relists 1 --list {list}");
+        let line = line(&bench(args(&words, &server)).await);
+        assert_eq!(
+            (&line["objects"], &line["relists"]),
+            (&120.into(), &1.into())
+        );
+        if cfg!(target_os = "linux") {
+            assert!(line["relist_peak_rss_kb"].as_u64().is_some(), "{line}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn what_is_not_done_in_time_is_a_failure() {
     let server = ApiServer::builder().start().await.unwrap();
     let output = bench(args("events --events 2 --timeout 300ms", &server)).await;
