@@ -22,6 +22,9 @@ use crate::stats::Stats;
 /// [`bookmark`](DeltaSink::bookmark), [`resync`](DeltaSink::resync) and [`begin_replace`](DeltaSink::begin_replace)
 /// put in; none of them waits. [`pop_batch`](Self::pop_batch) and its kin take out.
 ///
+/// Give it one history, in the server's order: a copy of an unknown key that is older than what has arrived counts as
+/// deleted since, and does not come out.
+///
 /// See the [crate's documentation](crate) for an example and for what is promised.
 #[doc(alias = "DeltaFIFO")]
 #[doc(alias = "RealFIFO")]

@@ -1,7 +1,7 @@
 //! Random sequences of calls, one by one against a naive model, each call also while a batch is out.
 
 mod common;
-#[path = "common/naive.rs"]
+#[path = "common/naive/mod.rs"]
 mod naive;
 
 use std::sync::Arc;
@@ -337,13 +337,13 @@ proptest! {
         ..ProptestConfig::default()
     })]
 
-    // D1–D9, INV-FIFO-1 to 12
+    // D1–D9, INV-FIFO-1 to 12, 18
     #[test]
     fn the_queue_does_what_the_model_does(calls in prop::collection::vec(call(), 1..60)) {
         compare(Order::ByKey, &calls);
     }
 
-    // R1–R9, INV-FIFO-1 to 3, 5 to 12, 16
+    // R1–R9, INV-FIFO-1 to 3, 5 to 12, 16, 18
     #[test]
     fn the_queue_in_order_does_what_its_model_does(calls in prop::collection::vec(call(), 1..60)) {
         compare(Order::InOrder, &calls);

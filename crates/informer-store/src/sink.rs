@@ -12,6 +12,10 @@ use crate::version::ResourceVersion;
 /// A reflector calls it from one task. No method blocks for long or waits for a consumer: a reflector that stops
 /// reading is cut off by the server. A [`Store`](crate::Store) is a sink, and so is a delta FIFO.
 ///
+/// A sink takes one history, in the order in which the server made it. What has arrived tells what is old: a copy of
+/// an unknown key that is older than the newest change, bookmark or list counts as deleted since, and is left out.
+/// Several threads may feed one sink only if together they keep that order.
+///
 /// Keys are made by the caller, so that one sink can hold the objects of several clusters.
 pub trait DeltaSink<K: Object>: Send + Sync + 'static {
     /// A whole list on its way in.

@@ -228,8 +228,8 @@ pub(super) const MUTANTS: &[Mutant] = &[
     seen_by(
         "fifo-bring-deleted-back",
         FIFO,
-        "newest_wins",
-        "an_old_event_does_not_bring_a_deleted_object_back",
+        "model",
+        "the_queue_does_what_the_model_does",
     ),
     seen_by(
         "fifo-count-unordered-additions",

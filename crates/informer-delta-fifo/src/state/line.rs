@@ -12,7 +12,7 @@ use informer_store::{ObjectKey, ResourceVersion, mutant};
 use crate::clock::Moment;
 use crate::delta::{Deleted, Delta};
 use crate::state::flight::Flight;
-use crate::state::queue::{Entry, Place};
+use crate::state::queue::{Entry, KEEP_SLOTS, Place};
 use crate::state::rules::Newest;
 
 /// The number of the first unit at the start. Units that come back get smaller ones.
@@ -196,6 +196,12 @@ impl<K> Line<K> {
             self.count_out(&entry, self.first);
             self.first += 1;
             flight.entries.push_back(entry, Place::Single);
+        }
+        if self.units.is_empty() && self.units.capacity() > KEEP_SLOTS {
+            *self = Self {
+                first: self.first,
+                ..Self::new()
+            };
         }
     }
 

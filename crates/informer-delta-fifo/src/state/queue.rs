@@ -15,7 +15,7 @@ use crate::delta::Delta;
 const NIL: u32 = u32::MAX;
 
 /// A queue that held more slots than this gives its memory back once it is empty.
-const KEEP_SLOTS: usize = 1024;
+pub(crate) const KEEP_SLOTS: usize = 1024;
 
 /// One key and its deltas.
 #[derive(Debug)]
