@@ -15,29 +15,40 @@ type thing struct{ name, value string }
 
 func nameOf(object any) (string, error) { return object.(thing).name, nil }
 
-// deltas reads lines of calls and answers each with what a DeltaFIFO hands out for them: for each drain, separated by
-// " | ", the keys with their deltas, separated by "; ", and whether it is synced.
+// deltas reads lines of calls and answers each with what a queue hands out for them: for each drain, separated by
+// " | ", the keys with their deltas, separated by "; ", and whether it is synced. The queue is a DeltaFIFO, or a RealFIFO
+// if the order over all keys is to be kept.
 //
 //	a NAME=VALUE   add          u NAME=VALUE  update      d NAME=VALUE  delete
 //	r NAME=VALUE…  replace      s             resync      p             drain
-func deltas() {
+func deltas(inOrder bool) {
 	lines := bufio.NewScanner(os.Stdin)
 	lines.Buffer(nil, 1<<20)
 	out := bufio.NewWriter(os.Stdout)
 	defer out.Flush()
 	for lines.Scan() {
-		fmt.Fprintln(out, strings.Join(perform(strings.Split(lines.Text(), ";")), " | "))
+		fmt.Fprintln(out, strings.Join(perform(inOrder, strings.Split(lines.Text(), ";")), " | "))
 	}
 	must(lines.Err())
 }
 
-func perform(calls []string) []string {
-	store := cache.NewStore(nameOf)
-	fifo := cache.NewDeltaFIFOWithOptions(cache.DeltaFIFOOptions{
+func emptyQueue(inOrder bool, store cache.Store) cache.Queue {
+	if inOrder {
+		return cache.NewRealFIFOWithOptions(cache.RealFIFOOptions{
+			KeyFunction:  nameOf,
+			KnownObjects: store,
+		})
+	}
+	return cache.NewDeltaFIFOWithOptions(cache.DeltaFIFOOptions{
 		KeyFunction:           nameOf,
 		KnownObjects:          store,
 		EmitDeltaTypeReplaced: true,
 	})
+}
+
+func perform(inOrder bool, calls []string) []string {
+	store := cache.NewStore(nameOf)
+	fifo := emptyQueue(inOrder, store)
 	// Closed, it takes in all the same, and says when it is empty instead of waiting.
 	fifo.Close()
 	var drained []string
@@ -66,7 +77,7 @@ func perform(calls []string) []string {
 	return drained
 }
 
-func drain(fifo *cache.DeltaFIFO, store cache.Store) string {
+func drain(fifo cache.Queue, store cache.Store) string {
 	var keys []string
 	for {
 		_, err := fifo.Pop(func(popped any, _ bool) error {

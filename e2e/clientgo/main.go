@@ -3,7 +3,8 @@
 //
 //	clientgo [FILTER]
 //
-// With the argument "deltas" it instead performs calls on a DeltaFIFO that it reads from its input; see deltas.go.
+// With the argument "deltas" it instead performs calls on a DeltaFIFO that it reads from its input, or with "deltas
+// in-order" on a RealFIFO; see deltas.go.
 // With "reflect URL" it runs a reflector against a server; see reflect.go.
 package main
 
@@ -118,7 +119,7 @@ func beside(other, work func()) {
 
 func main() {
 	if len(os.Args) > 1 && os.Args[1] == "deltas" {
-		deltas()
+		deltas(len(os.Args) > 2 && os.Args[2] == "in-order")
 		return
 	}
 	if len(os.Args) > 2 && os.Args[1] == "reflect" {
