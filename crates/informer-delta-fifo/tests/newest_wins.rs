@@ -234,7 +234,7 @@ fn a_key_that_is_only_set_aside_is_as_known_as_before() {
     assert_eq!(fifo.drain(), ["a: SetAside 6, Deleted 7"]);
 }
 
-// INV-FIFO-8, 18: what is older than all that has arrived has been deleted since, as the store as a sink says too.
+// INV-FIFO-8, INV-FIFO-18: what is older than all that has arrived has been deleted since, as the store as a sink says too.
 #[test]
 fn an_old_event_does_not_bring_a_deleted_object_back() {
     let fifo = DeltaFifo::new(NaiveStore::holding(&[]));
