@@ -48,7 +48,9 @@ impl DecodeOptions {
     /// element of a list. Call it again for another path.
     ///
     /// A map or a list of Kubernetes' own kinds goes with the last that is dropped from it, as servers write no empty
-    /// ones, or is null where they write null. Objects stay, if empty.
+    /// ones. Where they write null for what is absent, as for `/spec/containers` of a pod, it is null: a type that reads
+    /// such a field must allow for that. The lists that are values of a map, and all of custom resources, stay, if
+    /// empty; and so do objects.
     ///
     /// What tells objects apart is never dropped: `apiVersion`, `kind`, and of the metadata name, namespace, UID and
     /// resource version.

@@ -46,14 +46,34 @@ impl<'a> Outline<'a> {
 
     /// Reads the outline of an object that is a whole answer, which may be of a kind without metadata.
     pub(crate) fn answer(what: &'static str, envelope: &Envelope<'a>) -> Result<Self, DecodeError> {
+        if envelope.is_json() {
+            return Self::json(what, envelope.raw);
+        }
         let message = Message::of_kind(envelope.api_version, envelope.kind);
-        if envelope.is_json() || message.is_none_or(Message::has_metadata) {
-            return Self::enveloped(what, envelope);
+        Self::of_message(
+            what,
+            message,
+            envelope.raw,
+            envelope.api_version,
+            envelope.kind,
+        )
+    }
+
+    /// Reads the outline of a message, which may be of a kind without metadata.
+    fn of_message(
+        what: &'static str,
+        message: Option<Message>,
+        bytes: &'a [u8],
+        api_version: &'a str,
+        kind: &'a str,
+    ) -> Result<Self, DecodeError> {
+        if message.is_none_or(Message::has_metadata) {
+            return Self::typed(what, bytes, api_version, kind);
         }
         Ok(Self::Protobuf {
-            outline: protobuf::Outline::without_metadata(envelope.raw),
-            api_version: envelope.api_version,
-            kind: envelope.kind,
+            outline: protobuf::Outline::without_metadata(bytes),
+            api_version,
+            kind,
         })
     }
 
@@ -100,7 +120,7 @@ impl<'a> Outline<'a> {
                 };
                 protobuf::prune(message, outline.bytes(), keys.within(), out)
                     .map_err(|fault| DecodeError::malformed(what, fault.to_string()))?;
-                Outline::typed(what, out, api_version, kind)
+                Outline::of_message(what, Some(message), out, api_version, kind)
             }
         }
     }

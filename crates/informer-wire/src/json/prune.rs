@@ -6,8 +6,9 @@ use crate::protobuf::{Field, Form, Message, Scalar};
 
 /// Writes the text, whose type is known if the table has it, without what is taken out of it.
 ///
-/// A map or a list of a known type goes with the last that is taken out of it, as servers write no empty ones; where
-/// they write null instead, null stays. Of all else nobody knows what may be absent, and it stays empty.
+/// A map or a list of a known type goes with the last that is taken out of it, as servers write no empty ones. Where
+/// they write null for what is absent, null stays, as it does of such a field that is taken out. Of all else nobody
+/// knows what may be absent, and it stays empty.
 pub(crate) fn prune(
     text: &[u8],
     message: Option<Message>,
@@ -63,7 +64,12 @@ fn object(
     while let Some(key) = cursor.next_key(&mut walk)? {
         let name = key.text().unwrap_or_default();
         let fate = within.fate(&name);
-        if matches!(fate, Fate::Drop) {
+        let field = match (&fate, of) {
+            (Fate::Drop | Fate::Prune(_), Of::Message(Some(message))) => message.named(&name),
+            _ => None,
+        };
+        let stays_as_null = field.is_some_and(Field::is_null_when_absent);
+        if matches!(fate, Fate::Drop) && !stays_as_null {
             cursor.skip_value()?;
             continue;
         }
@@ -72,15 +78,20 @@ fn object(
             out.push(b',');
         }
         out.extend_from_slice(&text[key.at..cursor.at()]);
-        let Fate::Prune(within) = fate else {
-            out.extend_from_slice(cursor.skip_value()?);
-            continue;
-        };
         let at = out.len();
-        let field = match of {
-            Of::Message(message) => message.and_then(|message| message.named(&name)),
-            Of::Map(message) => {
+        let within = match (fate, of) {
+            (Fate::Prune(within), Of::Message(_)) => within,
+            (Fate::Prune(within), Of::Map(message)) => {
                 value(cursor, text, (within, message), out)?;
+                continue;
+            }
+            (Fate::Keep, _) => {
+                out.extend_from_slice(cursor.skip_value()?);
+                continue;
+            }
+            (Fate::Drop, _) => {
+                cursor.skip_value()?;
+                out.extend_from_slice(b"null");
                 continue;
             }
         };
@@ -93,7 +104,7 @@ fn object(
         }
         let many = field.filter(|field| field.is_map() || field.is_repeated());
         match many.filter(|_| matches!(&out[at..], b"{}" | b"[]")) {
-            Some(field) if field.is_null_when_absent() => {
+            Some(_) if stays_as_null => {
                 out.truncate(at);
                 out.extend_from_slice(b"null");
             }

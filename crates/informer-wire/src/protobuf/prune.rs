@@ -29,8 +29,13 @@ pub(crate) fn prune(
             out.extend_from_slice(whole);
             continue;
         };
-        let fate = match within.fate(field.name()) {
-            _ if field.is_inline() => Fate::Prune(within),
+        let fate = if field.is_inline() {
+            Fate::Prune(within)
+        } else {
+            within.fate(field.name())
+        };
+        let fate = match fate {
+            // Also the elements of a message that is a list.
             Fate::Prune(within) if field.is_repeated() => {
                 counts[no as usize] += 1;
                 within.fate(&(counts[no as usize] - 1).to_string())
@@ -88,7 +93,7 @@ fn pruned(
     };
     let mut out = Vec::with_capacity(bytes.len());
     match message.form() {
-        Form::Object => prune(message, bytes, within, &mut out)?,
+        Form::Object | Form::List => prune(message, bytes, within, &mut out)?,
         Form::FieldsV1 | Form::RawExtension => {
             let raw = first_bytes(bytes)?.filter(|raw| !raw.is_empty() && !raw.starts_with(MAGIC));
             let Some(json) = raw else {

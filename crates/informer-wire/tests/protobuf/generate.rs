@@ -159,6 +159,33 @@ pub(super) fn object(kind: usize, seed: u64) -> Value {
     Value::Object(object)
 }
 
+impl Generator {
+    /// A path into the value, with `*` for some of its keys.
+    fn path(&mut self, mut value: &Value) -> String {
+        let mut path = String::new();
+        loop {
+            let (key, inner) = match value {
+                Value::Object(object) if !object.is_empty() => {
+                    let chosen = self.next(object.len() as u64) as usize;
+                    let (key, inner) = object.iter().nth(chosen).unwrap();
+                    (key.replace('~', "~0").replace('/', "~1"), inner)
+                }
+                Value::Array(array) if !array.is_empty() => {
+                    let chosen = self.next(array.len() as u64) as usize;
+                    (chosen.to_string(), &array[chosen])
+                }
+                _ => return path,
+            };
+            let any = self.next(4) == 0;
+            path = format!("{path}/{}", if any { "*" } else { &key });
+            value = inner;
+            if self.next(6) == 0 {
+                return path;
+            }
+        }
+    }
+}
+
 fn keep() -> DecodeOptions {
     options().keep_managed_fields(true)
 }
@@ -179,6 +206,21 @@ proptest! {
         let decoded: Value = decode_object(PROTOBUF, &bytes, &keep())
             .map_err(|error| TestCaseError::fail(format!("{}: {error}", object["kind"])))?;
         prop_assert_eq!(decoded, object);
+    }
+
+    // INV-WIRE-18
+    #[test]
+    fn what_is_dropped_is_the_same_in_both_formats(kind: usize, seed: u64) {
+        let object = object(kind, seed);
+        prop_assume!(object["kind"] != "Status");
+        let mut generator = Generator { state: seed };
+        let paths: Vec<_> = (0..4).map(|_| generator.path(&object)).collect();
+        let dropped = paths.iter().fold(keep(), |options, path| options.drop_path(path));
+        let bytes = protobuf::object(&object).unwrap();
+        let read = |format, bytes: &[u8]| decode_object::<Value>(format, bytes, &dropped)
+            .map_err(|error| TestCaseError::fail(format!("{format:?}: {error} without {paths:?}")));
+        let json = read(WireFormat::Json, object.to_string().as_bytes())?;
+        prop_assert_eq!(read(PROTOBUF, &bytes)?, json, "without {:?}", paths);
     }
 
     // INV-WIRE-16

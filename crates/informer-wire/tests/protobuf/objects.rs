@@ -577,6 +577,25 @@ fn what_becomes_empty_is_as_a_server_writes_it_in_both_formats() {
     assert!(json["spec"].as_object().unwrap()["containers"].is_null());
 }
 
+// INV-WIRE-18
+#[test]
+fn elements_of_the_lists_in_a_map_are_dropped_from_both_formats_alike() {
+    let request = json!({"apiVersion": "certificates.k8s.io/v1", "kind": "CertificateSigningRequest",
+        "metadata": {"name": "a"}, "spec": {"request": "AA==", "signerName": "s", "usages": ["client auth"],
+            "extra": {"a": ["1", "2"], "b": ["3", "4"], "c": ["5"]}}, "status": {}});
+    let dropped = options()
+        .drop_path("/spec/extra/a/0")
+        .drop_path("/spec/extra/b/*");
+    let read = |format, bytes: &[u8]| decode_object::<Value>(format, bytes, &dropped).unwrap();
+    let protobuf = read(PROTOBUF, &enveloped(&request));
+    let json = read(WireFormat::Json, request.to_string().as_bytes());
+    assert_eq!(json, protobuf);
+    assert_eq!(
+        json["spec"]["extra"],
+        json!({"a": ["2"], "b": [], "c": ["5"]})
+    );
+}
+
 #[test]
 fn paths_lead_into_raw_json_and_maps() {
     let revision = json!({"apiVersion": "apps/v1", "kind": "ControllerRevision", "metadata": {"name": "a"},
