@@ -96,15 +96,36 @@ pub fn message(api_version: &str, kind: &str, json: &Value) -> Result<Vec<u8>, E
 /// Puts the message of an object, or of a list, in an envelope.
 #[must_use]
 pub fn envelope(api_version: &str, kind: &str, message: &[u8]) -> Vec<u8> {
+    let (mut out, end) = envelope_around(api_version, kind, message, 0);
+    out.extend(end);
+    out
+}
+
+/// The start of an envelope with the first part of its message, of which so many bytes follow, and the envelope's end.
+pub(crate) fn envelope_around(
+    api_version: &str,
+    kind: &str,
+    first: &[u8],
+    follow: usize,
+) -> (Vec<u8>, Vec<u8>) {
     let mut types = Vec::new();
     write_bytes(1, api_version.as_bytes(), &mut types);
     write_bytes(2, kind.as_bytes(), &mut types);
-    let mut out = b"k8s\0".to_vec();
-    write_bytes(1, &types, &mut out);
-    write_bytes(2, message, &mut out);
-    write_bytes(3, b"", &mut out);
-    write_bytes(4, b"", &mut out);
-    out
+    let mut start = b"k8s\0".to_vec();
+    write_bytes(1, &types, &mut start);
+    write_head(2, first.len() + follow, &mut start);
+    start.extend_from_slice(first);
+    let mut end = Vec::new();
+    write_bytes(3, b"", &mut end);
+    write_bytes(4, b"", &mut end);
+    (start, end)
+}
+
+/// How long these bytes are as a field of a number below 16.
+pub(crate) fn bytes_length(bytes: &[u8]) -> usize {
+    let mut head = Vec::new();
+    write_head(1, bytes.len(), &mut head);
+    head.len() + bytes.len()
 }
 
 /// Writes the event of a watch: its length, its type and its object, which is in an envelope.
@@ -122,9 +143,14 @@ pub fn watch_event(event_type: &str, object: &[u8]) -> Vec<u8> {
 
 /// Writes a field of bytes: an item of a list is field 2, its metadata field 1.
 pub fn write_bytes(no: u32, bytes: &[u8], out: &mut Vec<u8>) {
-    write_varint(u64::from(no) << 3 | 2, out);
-    write_varint(bytes.len() as u64, out);
+    write_head(no, bytes.len(), out);
     out.extend_from_slice(bytes);
+}
+
+/// Writes number and length of a field of bytes.
+fn write_head(no: u32, length: usize, out: &mut Vec<u8>) {
+    write_varint(u64::from(no) << 3 | 2, out);
+    write_varint(length as u64, out);
 }
 
 fn write_varint(mut value: u64, out: &mut Vec<u8>) {

@@ -79,6 +79,53 @@ async fn lists_and_objects_are_the_same_in_both_formats() {
     assert_eq!(read, get(&server, path).await.json());
 }
 
+/// An object is written in protobuf once, and anew only when it has changed.
+#[tokio::test]
+async fn what_is_kept_of_an_object_is_of_its_version() {
+    let server = server().await;
+    let list = async || {
+        send(&server, Method::GET, "/api/v1/pods", ONLY, "")
+            .await
+            .body
+    };
+    let first = list().await;
+    assert_eq!(list().await, first);
+    for round in 0..3 {
+        let labels = json!({"metadata": {"labels": {"round": round.to_string()}}});
+        server.merge_patch("pods", "shop", "a", labels).unwrap();
+        let json = get(&server, "/api/v1/pods").await;
+        let expected = decode_list(WireFormat::Json, &json.body);
+        let protobuf = decode_list(WireFormat::Protobuf, &list().await);
+        assert_eq!(protobuf, expected, "round {round}");
+    }
+    // A deletion sends the last state at another version.
+    let before = server.resource_version();
+    server.delete("pods", "shop", "a").unwrap();
+    let path = format!("/api/v1/pods?watch=true&resourceVersion={before}");
+    let protobuf = events(&server, &path, PROTOBUF, 1).await;
+    assert!(protobuf[0].starts_with("DELETED "), "{protobuf:?}");
+    assert_eq!(
+        protobuf,
+        events(&server, &path, "application/json", 1).await
+    );
+}
+
+#[tokio::test]
+async fn a_list_of_many_chunks_is_the_same_in_both_formats() {
+    let server = server().await;
+    for name in 0..200 {
+        let text = "x".repeat(10 * name);
+        let map = json!({"metadata": {"name": format!("m{name}"), "namespace": "shop"}, "data": {"text": text}});
+        server.create("configmaps", map).unwrap();
+    }
+    let json = get(&server, "/api/v1/configmaps").await;
+    let protobuf = send(&server, Method::GET, "/api/v1/configmaps", ONLY, "").await;
+    assert!(protobuf.body.len() > 200_000);
+    let expected = decode_list(WireFormat::Json, &json.body);
+    assert_eq!(expected.0.len(), 200);
+    assert_eq!(decode_list(WireFormat::Protobuf, &protobuf.body), expected);
+}
+
 #[tokio::test]
 async fn pages_say_how_to_go_on() {
     let server = server().await;

@@ -47,13 +47,9 @@ pub(crate) fn object(
     encoding: Encoding,
     out: &mut Vec<u8>,
 ) {
-    let mut text = Vec::new();
     match encoding.format {
         Format::Json => json::object(resource, object, revision, encoding.form, out),
-        Format::Protobuf => {
-            json::object(resource, object, revision, encoding.form, &mut text);
-            protobuf::object(&text, out);
-        }
+        Format::Protobuf => protobuf::object(resource, object, revision, encoding.form, out),
     }
 }
 
@@ -66,24 +62,14 @@ pub(crate) fn event(
 ) {
     match encoding.format {
         Format::Json => json::event(resource, event, encoding.form, out),
-        Format::Protobuf => {
-            let mut text = Vec::new();
-            json::object(
-                resource,
-                &event.object,
-                event.revision,
-                encoding.form,
-                &mut text,
-            );
-            protobuf::event(event.kind.as_str(), &text, out);
-        }
+        Format::Protobuf => protobuf::event(resource, event, encoding.form, out),
     }
 }
 
 /// A failure, or the success of a delete, in protobuf.
 pub(crate) fn status(status: &Status) -> Bytes {
     let mut out = Vec::new();
-    protobuf::object(status.to_json().as_bytes(), &mut out);
+    protobuf::write_object(status.to_json().as_bytes(), &mut out);
     out.into()
 }
 
@@ -93,7 +79,7 @@ pub(crate) fn error_event(status: &Status, format: Format) -> Bytes {
         Format::Json => json::error_event(status),
         Format::Protobuf => {
             let mut out = Vec::new();
-            protobuf::event("ERROR", status.to_json().as_bytes(), &mut out);
+            protobuf::write_event("ERROR", status.to_json().as_bytes(), &mut out);
             out.into()
         }
     }
@@ -110,7 +96,7 @@ pub(crate) fn bookmark(
     let mut out = Vec::new();
     match encoding.format {
         Format::Json => json::write_event("BOOKMARK", object.as_bytes(), &mut out),
-        Format::Protobuf => protobuf::event("BOOKMARK", object.as_bytes(), &mut out),
+        Format::Protobuf => protobuf::write_event("BOOKMARK", object.as_bytes(), &mut out),
     }
     out.into()
 }

@@ -4,7 +4,7 @@ use bytes::Bytes;
 use serde_json::{Value, json};
 
 use super::{CHUNK, Form, json as text};
-use crate::model::{Page, StoredObject};
+use crate::model::{Page, StoredObject, WatchEvent};
 use crate::protobuf;
 use crate::resource::ResourceType;
 
@@ -14,19 +14,45 @@ pub(crate) fn has_table(resource: &ResourceType) -> bool {
     !resource.custom && informer_wire::schema::Message::of_kind(&version, kind).is_some()
 }
 
-/// Writes an object in its envelope.
-pub(super) fn object(text: &[u8], out: &mut Vec<u8>) {
+/// An object as the answer to a get or a write.
+pub(super) fn object(
+    resource: &ResourceType,
+    object: &StoredObject,
+    revision: u64,
+    form: Form,
+    out: &mut Vec<u8>,
+) {
+    let (version, kind) = types(resource, form);
+    let message = message(resource, object, revision, form);
+    out.extend(protobuf::envelope(&version, &kind, &message));
+}
+
+/// One event of a watch stream.
+pub(super) fn event(resource: &ResourceType, event: &WatchEvent, form: Form, out: &mut Vec<u8>) {
+    let mut enveloped = Vec::new();
+    object(
+        resource,
+        &event.object,
+        event.revision,
+        form,
+        &mut enveloped,
+    );
+    out.extend(protobuf::watch_event(event.kind.as_str(), &enveloped));
+}
+
+/// Writes an object, that is text already, in its envelope.
+pub(super) fn write_object(text: &[u8], out: &mut Vec<u8>) {
     let json = read(text);
     let (version, kind) = (&json["apiVersion"], &json["kind"]);
     let [version, kind] = [version, kind].map(|value| value.as_str().unwrap_or_default());
-    let message = message(version, kind, &json);
+    let message = encode(version, kind, &json);
     out.extend(protobuf::envelope(version, kind, &message));
 }
 
-/// Writes one event of a watch stream.
-pub(super) fn event(kind: &str, text: &[u8], out: &mut Vec<u8>) {
+/// Writes one event of a watch stream, of an object that is text already.
+pub(super) fn write_event(kind: &str, text: &[u8], out: &mut Vec<u8>) {
     let mut enveloped = Vec::new();
-    object(text, &mut enveloped);
+    write_object(text, &mut enveloped);
     out.extend(protobuf::watch_event(kind, &enveloped));
 }
 
@@ -37,7 +63,7 @@ fn read(text: &[u8]) -> Value {
 
 /// The message of an object. Of one whose fields are not of their types, which a real server would never have stored, the
 /// metadata is written, and something that nobody can read for the rest.
-fn message(version: &str, kind: &str, json: &Value) -> Vec<u8> {
+fn encode(version: &str, kind: &str, json: &Value) -> Vec<u8> {
     /// Field 2, which is a message in every kind, with a byte that is none.
     const BROKEN: &[u8] = &[0x12, 1, 0xff];
     protobuf::message(version, kind, json).unwrap_or_else(|_| {
@@ -45,6 +71,29 @@ fn message(version: &str, kind: &str, json: &Value) -> Vec<u8> {
         let metadata = protobuf::message("meta.k8s.io/v1", "PartialObjectMetadata", &partial);
         [&metadata.unwrap_or_default(), BROKEN].concat()
     })
+}
+
+/// What an object of this form says of its type.
+fn types(resource: &ResourceType, form: Form) -> (String, String) {
+    match form {
+        Form::Metadata => ("meta.k8s.io/v1".into(), "PartialObjectMetadata".into()),
+        Form::Full | Form::Table => (resource.api_version(), resource.kind.clone()),
+    }
+}
+
+/// The message of an object. It is made anew only where it is not the whole object as it was written.
+fn message(resource: &ResourceType, object: &StoredObject, revision: u64, form: Form) -> Bytes {
+    let make = || {
+        let mut written = Vec::new();
+        text::object(resource, object, revision, form, &mut written);
+        let (version, kind) = types(resource, form);
+        encode(&version, &kind, &read(&written))
+    };
+    if form == Form::Full && revision == object.revision() {
+        object.protobuf(make)
+    } else {
+        make().into()
+    }
 }
 
 /// A list. Its envelope says how long it is, so all items are made first.
@@ -61,31 +110,41 @@ pub(super) fn list(resource: &ResourceType, page: Page, form: Form) -> Chunks {
         "continue": page.continue_token,
         "remainingItemCount": page.remaining,
     } });
-    let mut list = protobuf::message(&version, &kind, &head).unwrap_or_default();
-    for item in &page.items {
-        protobuf::write_bytes(2, &self::item(resource, item, form), &mut list);
+    let head = protobuf::message(&version, &kind, &head).unwrap_or_default();
+    let items = page.items.iter();
+    let items: Vec<_> = items
+        .map(|item| message(resource, item, item.revision(), form))
+        .collect();
+    let length = items.iter().map(|item| protobuf::bytes_length(item)).sum();
+    let (mut start, end) = protobuf::envelope_around(&version, &kind, &head, length);
+    start.reserve(CHUNK);
+    Chunks {
+        start,
+        items: items.into_iter(),
+        end,
     }
-    Chunks(protobuf::envelope(&version, &kind, &list).into())
-}
-
-fn item(resource: &ResourceType, item: &StoredObject, form: Form) -> Vec<u8> {
-    let mut written = Vec::new();
-    text::object(resource, item, item.revision(), form, &mut written);
-    let json = read(&written);
-    let kind = json["kind"].as_str().unwrap_or_default();
-    let version = json["apiVersion"].as_str().unwrap_or_default();
-    message(version, kind, &json)
 }
 
 /// The chunks of a list.
 #[derive(Debug)]
-pub(super) struct Chunks(Bytes);
+pub(super) struct Chunks {
+    start: Vec<u8>,
+    items: std::vec::IntoIter<Bytes>,
+    end: Vec<u8>,
+}
 
 impl Iterator for Chunks {
     type Item = Bytes;
 
     fn next(&mut self) -> Option<Bytes> {
-        let chunk = self.0.split_to(self.0.len().min(CHUNK));
-        (!chunk.is_empty()).then_some(chunk)
+        let mut chunk = std::mem::take(&mut self.start);
+        while chunk.len() < CHUNK {
+            let Some(item) = self.items.next() else {
+                chunk.append(&mut self.end);
+                break;
+            };
+            protobuf::write_bytes(2, &item, &mut chunk);
+        }
+        (!chunk.is_empty()).then(|| chunk.into())
     }
 }

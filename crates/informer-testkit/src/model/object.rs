@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ops::Range;
+use std::sync::OnceLock;
 
 use bytes::Bytes;
 use serde_json::{Map, Value};
@@ -44,7 +45,21 @@ pub struct StoredObject {
     revision_at: Range<usize>,
     /// Where in `body` the value of `metadata` stands.
     metadata_at: Range<usize>,
+    protobuf: Protobuf,
 }
+
+/// The object's message in protobuf, once somebody has asked for it. It follows from the rest, so objects with and
+/// without it are equal.
+#[derive(Debug, Default)]
+struct Protobuf(OnceLock<Bytes>);
+
+impl PartialEq for Protobuf {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for Protobuf {}
 
 impl StoredObject {
     /// Encodes an object. Its own `metadata.resourceVersion` is ignored in favour of `revision`.
@@ -87,6 +102,7 @@ impl StoredObject {
             body: body.into(),
             revision_at: marks.revision,
             metadata_at: marks.metadata,
+            protobuf: Protobuf::default(),
         }
     }
 
@@ -159,6 +175,11 @@ impl StoredObject {
         out.extend_from_slice(&self.body[range.start..self.revision_at.start]);
         out.extend_from_slice(revision.to_string().as_bytes());
         out.extend_from_slice(&self.body[self.revision_at.end..range.end]);
+    }
+
+    /// The message of the whole object in protobuf, made by the first who asks.
+    pub(crate) fn protobuf(&self, make: impl FnOnce() -> Vec<u8>) -> Bytes {
+        self.protobuf.0.get_or_init(|| make().into()).clone()
     }
 
     /// The whole object, decoded.
