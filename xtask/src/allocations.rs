@@ -7,6 +7,7 @@ use crate::workspace;
 
 pub(crate) const ABOUT: &str = "\
 What decoding an object allocates, in each form and format, against the committed table.
+It is one of the tests that `ci` runs.
   --write        write the table anew";
 
 /// Compares the table, or writes it.
