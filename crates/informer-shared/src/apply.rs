@@ -53,6 +53,8 @@ pub(crate) struct Applier<'a, K, C> {
     initial: bool,
     /// The server went back in time.
     rewind: bool,
+    /// Somebody wants to hear of objects that did not change.
+    reminds: bool,
     pub(crate) notifications: Vec<Notification<K>>,
     pub(crate) counts: Counts,
 }
@@ -65,6 +67,7 @@ impl<'a, K: Object, C: Cache<K>> Applier<'a, K, C> {
             recreated,
             initial,
             rewind: false,
+            reminds: true,
             notifications,
             counts,
         }
@@ -73,6 +76,12 @@ impl<'a, K: Object, C: Cache<K>> Applier<'a, K, C> {
     /// Says whether the server went back in time. If so it may have given the version of a cached copy to another.
     pub(crate) const fn rewind(mut self, rewind: bool) -> Self {
         self.rewind = rewind;
+        self
+    }
+
+    /// Says whether anybody hears of objects that did not change. If not, a list of them costs nothing here.
+    pub(crate) const fn reminds(mut self, reminds: bool) -> Self {
+        self.reminds = reminds;
         self
     }
 
@@ -171,6 +180,9 @@ impl<'a, K: Object, C: Cache<K>> Applier<'a, K, C> {
     /// Reminds of what is cached. Brings nothing back.
     fn remind(&mut self, key: &ObjectKey, cause: Cause) {
         self.counts.without_effect += 1;
+        if !self.reminds {
+            return;
+        }
         let Some(object) = self.cache.get(key) else {
             return;
         };

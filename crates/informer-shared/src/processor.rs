@@ -109,6 +109,12 @@ impl<K: Object> Processor<K> {
         }
     }
 
+    /// Whether any handler hears of objects that did not change.
+    pub(crate) fn reminds(&self) -> bool {
+        let mut handlers = self.active.iter();
+        handlers.any(|active| active.schedule.is_some())
+    }
+
     /// When the next handler is due to be reminded.
     pub(crate) fn next_resync(&self) -> Option<Instant> {
         self.active

@@ -61,7 +61,9 @@ impl<K: Object> SharedProcess<K> {
 
 impl<K: Object> Process<K> for SharedProcess<K> {
     async fn process(&mut self, batch: &Batch<K>) -> Result<(), Failures> {
-        let (notifications, counts) = write(&self.shared.store, batch, self.shared.recreated);
+        let reminds = self.processor.reminds();
+        let (notifications, counts) =
+            write(&self.shared.store, batch, self.shared.recreated, reminds);
         self.processor.distribute(&notifications, Instant::now());
         self.shared.totals.add(counts);
         Ok(())

@@ -8,15 +8,17 @@ use informer_store::{Deletion, Object, ObjectKey, Store};
 use crate::apply::{Applier, Cache, Counts, RecreatedAs};
 use crate::notification::Notification;
 
-/// Writes the whole of a batch to the store in one step.
+/// Writes the whole of a batch to the store in one step. `reminds` says whether anybody hears of what did not change.
 pub(crate) fn write<K: Object>(
     store: &Store<K>,
     batch: &Batch<K>,
     recreated: RecreatedAs,
+    reminds: bool,
 ) -> (Vec<Notification<K>>, Counts) {
     let mut cache = Write(store.begin_batch());
     let rewind = batch.replace().is_some_and(|end| end.rewind);
-    let mut applier = Applier::new(&mut cache, recreated, batch.is_initial()).rewind(rewind);
+    let applier = Applier::new(&mut cache, recreated, batch.is_initial());
+    let mut applier = applier.rewind(rewind).reminds(reminds);
     for deltas in batch.iter() {
         applier.apply_all(deltas.key(), deltas.deltas());
     }

@@ -9,7 +9,6 @@ use crate::apply::RecreatedAs;
 use crate::controller::{Failures, Process, write};
 use crate::event::{Cause, Event};
 use crate::handler::EventHandler;
-use crate::notification::Audience;
 
 /// Writes a store and tells one handler.
 pub(crate) struct InformerProcess<K: Object, H> {
@@ -53,16 +52,13 @@ impl<K: Object, H: EventHandler<K>> InformerProcess<K, H> {
 
 impl<K: Object, H: EventHandler<K>> Process<K> for InformerProcess<K, H> {
     async fn process(&mut self, batch: &Batch<K>) -> Result<(), Failures> {
-        let (notifications, _counts) = write(&self.store, batch, self.recreated);
+        let (notifications, _counts) = write(&self.store, batch, self.recreated, self.reminds);
         let mut failures = Failures::new();
         let mut to_repair = HashMap::new();
         if batch.replace().is_some() && !mutant!("informer-repair-nothing") {
             to_repair = std::mem::take(&mut self.missed);
         }
         for told in notifications {
-            if told.audience == Audience::Resyncing && !self.reminds {
-                continue;
-            }
             to_repair.remove(&told.key);
             self.tell(&told.key, told.delivery.event, &mut failures)
                 .await;
