@@ -44,6 +44,11 @@ trait DynListerWatcher<K>: Send + Sync {
 
     fn watch(&self, options: ListOptions) -> BoxFuture<'_, Result<BoxedWatch<K>, ListWatchError>>;
 
+    fn watch_list(
+        &self,
+        request: ListRequest,
+    ) -> BoxFuture<'_, Result<BoxedWatch<K>, ListWatchError>>;
+
     fn supports_watch_list(&self) -> bool;
 
     fn relist_period(&self) -> Option<Duration>;
@@ -68,6 +73,15 @@ impl<L: ListerWatcher> DynListerWatcher<L::Object> for L {
             .boxed()
     }
 
+    fn watch_list(
+        &self,
+        request: ListRequest,
+    ) -> BoxFuture<'_, Result<BoxedWatch<L::Object>, ListWatchError>> {
+        ListerWatcher::watch_list(self, request)
+            .map(|watch| watch.map(|watch| watch.boxed()))
+            .boxed()
+    }
+
     fn supports_watch_list(&self) -> bool {
         ListerWatcher::supports_watch_list(self)
     }
@@ -88,6 +102,10 @@ impl<K: Object> ListerWatcher for BoxListerWatcher<K> {
 
     async fn watch(&self, options: ListOptions) -> Result<Self::Watch, ListWatchError> {
         self.0.watch(options).await
+    }
+
+    async fn watch_list(&self, request: ListRequest) -> Result<Self::Watch, ListWatchError> {
+        self.0.watch_list(request).await
     }
 
     fn supports_watch_list(&self) -> bool {

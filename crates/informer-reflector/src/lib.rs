@@ -74,6 +74,7 @@
 //! For handlers that are told of changes use `informer-shared`, or `informer` for everything at once. For a store
 //! that is filled by hand `informer-store` is enough.
 
+mod body;
 mod boxed;
 mod config;
 mod driver;
@@ -88,6 +89,7 @@ mod source;
 mod status;
 pub mod tools;
 
+pub use body::{BodyDecoder, DecodedBody};
 pub use boxed::BoxListerWatcher;
 pub use config::{FirstList, ListMode, ReflectorConfig};
 pub use driver::Reflector;

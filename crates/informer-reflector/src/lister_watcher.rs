@@ -42,6 +42,22 @@ pub trait ListerWatcher: Send + Sync + 'static {
         options: ListOptions,
     ) -> impl Future<Output = Result<Self::Watch, ListWatchError>> + Send;
 
+    /// Opens a streaming list: a watch that starts with the present state, as the options ask for by
+    /// `sendInitialEvents`, and goes on as any other. Of the present state, copies that the request says are known may
+    /// come as [`Decoded::Unchanged`]; of what follows, none may.
+    ///
+    /// By default it is [`watch`](Self::watch) with these options, which leaves nothing out.
+    ///
+    /// # Errors
+    /// As [`watch`](Self::watch).
+    #[doc(alias = "watchList")]
+    fn watch_list(
+        &self,
+        request: ListRequest,
+    ) -> impl Future<Output = Result<Self::Watch, ListWatchError>> + Send {
+        self.watch(request.options)
+    }
+
     /// Whether the source can start a watch with the present state (`sendInitialEvents`). Where it cannot, the
     /// reflector lists and does not try.
     fn supports_watch_list(&self) -> bool {
@@ -73,7 +89,7 @@ pub fn relist_period(resource: &Resource) -> Option<Duration> {
     is_events.then(|| Duration::from_secs(600))
 }
 
-/// A request for one page of a list.
+/// A request for one page of a list, or for a streaming list.
 #[derive(Clone, Default)]
 #[non_exhaustive]
 pub struct ListRequest {

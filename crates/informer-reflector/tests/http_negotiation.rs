@@ -13,8 +13,8 @@ use informer_reflector::http::{HttpConfig, HttpListerWatcher, WirePreference};
 use informer_reflector::{ListEvent, ListRequest, ListWatchError, ListerWatcher};
 use informer_store::Object;
 use informer_wire::{
-    DecodeError, Decoded, Dynamic, FromWire, ListOptions, Metadata, Resource, Scope, WatchEvent,
-    WireFormat,
+    DecodeError, Decoded, Dynamic, FromWire, ListOptions, Metadata, ObjectMeta, Resource, Scope,
+    WatchEvent, WireFormat, WireObject,
 };
 
 const BOTH: &str = "application/vnd.kubernetes.protobuf,application/json";
@@ -143,6 +143,86 @@ async fn protobuf_that_cannot_be_read_is_not_asked_for_again() {
     );
     assert!(items(&lister).await.unwrap().is_empty());
     assert_eq!(asked(&server), [BOTH, JSON]);
+}
+
+/// A type that wants a field which only a newer server writes, so that the table does not have it.
+struct Newer(Dynamic);
+
+impl FromWire for Newer {
+    fn from_wire(object: WireObject<'_>) -> Result<Self, DecodeError> {
+        let object = Dynamic::from_wire(object)?;
+        match object.field::<String>("/spec/brandNew")? {
+            Some(_) => Ok(Self(object)),
+            None => Err(DecodeError::Malformed {
+                what: "object",
+                reason: "the field brandNew is missing".to_owned(),
+            }),
+        }
+    }
+}
+
+impl Object for Newer {
+    type Metadata = ObjectMeta;
+
+    fn metadata(&self) -> &ObjectMeta {
+        self.0.metadata()
+    }
+}
+
+// INV-HTTP-9
+#[tokio::test]
+async fn a_type_that_only_json_fills_is_read_from_json() {
+    let json = br#"{"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"7"},"items":[
+        {"metadata":{"name":"a","resourceVersion":"5"},"spec":{"brandNew":"x"}},
+        {"metadata":{"name":"b","resourceVersion":"6"},"spec":{}}]}"#;
+    let json = answer("200 OK", JSON, json);
+    for streams in [false, true] {
+        let first = if streams {
+            "watchlist-protobuf"
+        } else {
+            "list-protobuf"
+        };
+        let server = Server::start(vec![Answer::new(recording(first)), json.clone()]).await;
+        let resource = server.lister().resource().clone();
+        let lister = HttpListerWatcher::<Newer>::new(server.client(), resource);
+        let mut aside = 0;
+        let error = if streams {
+            let mut watch = lister.watch_list(request()).await.unwrap();
+            loop {
+                match watch.next().await.expect("an error") {
+                    Ok(WatchEvent::Added(Decoded::SetAside(_))) => aside += 1,
+                    Ok(other) => panic!("{:?}", std::mem::discriminant(&other)),
+                    Err(error) => break error,
+                }
+            }
+        } else {
+            let mut list = lister.list(request()).await.unwrap();
+            loop {
+                match list.next().await.expect("an error") {
+                    Ok(ListEvent::Item(Decoded::SetAside(_))) => aside += 1,
+                    Ok(other) => panic!("{:?}", std::mem::discriminant(&other)),
+                    Err(error) => break error,
+                }
+            }
+        };
+        assert!(aside < 3, "{aside} were set aside");
+        assert!(
+            matches!(error, ListWatchError::Decode(DecodeError::Malformed { .. })),
+            "{error:?}"
+        );
+        // In JSON, what cannot be read is set aside as ever.
+        let mut list = lister.list(request()).await.unwrap();
+        let mut seen = Vec::new();
+        while let Some(event) = list.next().await {
+            seen.push(match event.unwrap() {
+                ListEvent::Item(Decoded::Object(object)) => object.name().to_owned(),
+                ListEvent::Item(_) => "set aside".to_owned(),
+                _ => "end".to_owned(),
+            });
+        }
+        assert_eq!(seen, ["a", "set aside", "end"]);
+        assert_eq!(asked(&server), [BOTH, JSON]);
+    }
 }
 
 // INV-HTTP-8: what is refused for another reason says nothing of the format.

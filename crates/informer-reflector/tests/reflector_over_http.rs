@@ -7,13 +7,15 @@
 )]
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use informer_client::Client;
-use informer_reflector::http::HttpListerWatcher;
+use informer_reflector::http::{HttpConfig, HttpListerWatcher, WirePreference};
 use informer_reflector::{BackoffConfig, ListMode, Reflector, ReflectorConfig, ReflectorStatus};
-use informer_store::{Object, ResourceVersion, Store};
+use informer_store::{Object, ObjectKey, ResourceVersion, Store};
 use informer_testkit::{ApiServer, Fault, RequestMatcher, Status, StreamEnd, Verb};
+use informer_wire::{DecodeError, Dynamic, FromWire, ObjectMeta, Resource, WireFormat, WireObject};
 use k8s_openapi::api::core::v1::ConfigMap;
 use serde_json::json;
 use tokio::sync::watch;
@@ -194,4 +196,80 @@ async fn refusals_and_broken_answers_are_survived() {
     run.agrees().await;
     assert!(run.server.faults_used_up());
     run.end().await;
+}
+
+static DECODED: AtomicUsize = AtomicUsize::new(0);
+
+/// An object that counts how often one is decoded.
+struct Counted(Dynamic);
+
+impl FromWire for Counted {
+    fn from_wire(object: WireObject<'_>) -> Result<Self, DecodeError> {
+        DECODED.fetch_add(1, Ordering::Relaxed);
+        Dynamic::from_wire(object).map(Self)
+    }
+}
+
+impl Object for Counted {
+    type Metadata = ObjectMeta;
+
+    fn metadata(&self) -> &ObjectMeta {
+        self.0.metadata()
+    }
+}
+
+/// INV-WIRE-5, INV-REFL-13
+#[tokio::test]
+async fn a_relist_decodes_what_has_changed_and_nothing_else() {
+    for mode in [ListMode::List, ListMode::Stream] {
+        for (wire, format) in [
+            (WirePreference::Json, WireFormat::Json),
+            (WirePreference::Protobuf, WireFormat::Protobuf),
+        ] {
+            let server = ApiServer::start().await.unwrap();
+            (0..30).for_each(|number| write(&server, &format!("c{number}"), 0));
+            let client = Client::anonymous(&server.url()).unwrap();
+            let config_maps = Resource::builtin("configmaps").unwrap();
+            let source = HttpListerWatcher::<Counted>::new(client, config_maps)
+                .config(HttpConfig::default().wire(wire));
+            let traffic = source.traffic();
+            let store = Arc::new(Store::new());
+            let backoff = BackoffConfig::default().initial(Duration::from_millis(20));
+            let config = ReflectorConfig::default().list_mode(mode).backoff(backoff);
+            let reflector = Reflector::new(source, Arc::clone(&store)).config(config);
+            let (mut status, stop) = (reflector.status(), CancellationToken::new());
+            DECODED.store(0, Ordering::Relaxed);
+            let task = tokio::spawn(reflector.run(stop.clone()));
+            let caught_up = async || {
+                let newest = server.resource_version().into();
+                let reached = tokio::time::timeout(PATIENCE, store.wait_until(&newest));
+                reached.await.expect("it lags").unwrap();
+            };
+            caught_up().await;
+            // Once this is here, the watch is open.
+            write(&server, "later", 0);
+            caught_up().await;
+            assert_eq!(DECODED.load(Ordering::Relaxed), 31);
+            let before = store.list();
+
+            let expired = Status::new(410, "Expired", "too old");
+            server.end_watches(StreamEnd::Error(expired));
+            change(&server, 1);
+            caught_up().await;
+            let listed = status.wait_for(|status| status.lists == 2);
+            let listed = tokio::time::timeout(PATIENCE, listed);
+            drop(listed.await.expect("no second list").unwrap());
+            // One is new and one is changed.
+            assert_eq!(DECODED.load(Ordering::Relaxed), 33, "{mode:?} {wire:?}");
+            let kept = |object: &&Arc<Counted>| {
+                let now = store.get(&ObjectKey::of(&***object));
+                now.is_some_and(|now| Arc::ptr_eq(&now, object))
+            };
+            assert_eq!(before.iter().filter(kept).count(), 29);
+            assert_eq!(traffic.format(), Some(format));
+            stop.cancel();
+            task.await.unwrap();
+            server.shutdown().await;
+        }
+    }
 }

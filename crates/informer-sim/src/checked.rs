@@ -275,12 +275,16 @@ impl ListerWatcher for Checked {
     }
 
     async fn watch(&self, options: ListOptions) -> Result<Self::Watch, ListWatchError> {
-        let initial = options.send_initial_events == Some(true);
+        self.watch_list(ListRequest::new(options)).await
+    }
+
+    async fn watch_list(&self, request: ListRequest) -> Result<Self::Watch, ListWatchError> {
+        let initial = request.options.send_initial_events == Some(true);
         let place = if initial { Place::Stream } else { Place::Watch };
-        let alive = self.begin(place, &options);
+        let alive = self.begin(place, &request.options);
         self.end_if_broken().await;
         assert!(!self.chaos.panics(place), "{}", crate::run::ON_PURPOSE);
-        let inner = self.inner.watch(options).await?;
+        let inner = self.inner.watch_list(request).await?;
         let mut state = alive.state.lock();
         state.within = Some(initial);
         state.heard = Some(Instant::now());

@@ -96,7 +96,7 @@ mod workload;
 
 pub use self::builder::ApiServerBuilder;
 pub use self::fault::{Answer, Fault, RequestMatcher};
-pub use self::memory::{MemoryList, MemoryListerWatcher, MemoryWatch};
+pub use self::memory::{MemoryBody, MemoryList, MemoryListerWatcher, MemoryWatch};
 pub use self::patch::Patch;
 pub use self::request::{RequestRecord, Verb};
 pub use self::resource::ResourceType;

@@ -12,11 +12,11 @@ use futures_core::Stream;
 use http::Response;
 use http_body_util::BodyExt as _;
 use hyper::body::Body as _;
-use informer_reflector::{ListEvent, ListRequest, ListWatchError, ListerWatcher, relist_period};
+use informer_reflector::{DecodedBody, ListRequest, ListWatchError, ListerWatcher, relist_period};
 use informer_store::Object;
 use informer_wire::{
-    DecodeError, DecodeOptions, FromWire, ListDecoder, ListOptions, ReadVerb, Resource, Status,
-    StreamEnd, WatchDecoder, WatchEvent, WireFormat,
+    DecodeOptions, FromWire, ListDecoder, ListOptions, ReadVerb, Resource, Status, WatchDecoder,
+    WireFormat,
 };
 
 use crate::http::{Body, exchange};
@@ -148,18 +148,20 @@ impl<K: FromWire + Object> ListerWatcher for MemoryListerWatcher<K> {
         if let Some(known) = request.known {
             decoder = decoder.known(known);
         }
-        Ok(MemoryList {
-            body: answer.into_body(),
-            decoder: Some(decoder),
-        })
+        Ok(DecodedBody::new(MemoryBody(answer.into_body()), decoder))
     }
 
     async fn watch(&self, options: ListOptions) -> Result<MemoryWatch<K>, ListWatchError> {
-        let answer = self.ask(ReadVerb::Watch, &options).await?;
-        Ok(MemoryWatch {
-            body: answer.into_body(),
-            decoder: Some(WatchDecoder::new(WireFormat::Json, self.decode_options())),
-        })
+        self.watch_list(ListRequest::new(options)).await
+    }
+
+    async fn watch_list(&self, request: ListRequest) -> Result<MemoryWatch<K>, ListWatchError> {
+        let answer = self.ask(ReadVerb::Watch, &request.options).await?;
+        let mut decoder = WatchDecoder::new(WireFormat::Json, self.decode_options());
+        if let Some(known) = request.known {
+            decoder = decoder.known(known);
+        }
+        Ok(DecodedBody::new(MemoryBody(answer.into_body()), decoder))
     }
 
     fn relist_period(&self) -> Option<Duration> {
@@ -187,137 +189,36 @@ impl<K> fmt::Debug for MemoryListerWatcher<K> {
     }
 }
 
-/// The next bytes of a body.
-fn poll_bytes(
-    body: &mut Body,
-    context: &mut Context<'_>,
-) -> Poll<Option<Result<Bytes, ListWatchError>>> {
-    loop {
-        let frame = ready!(Pin::new(&mut *body).poll_frame(context));
-        match frame.transpose() {
-            Err(broken) => return Poll::Ready(Some(Err(ListWatchError::transport(broken)))),
-            Ok(None) => return Poll::Ready(None),
-            Ok(Some(frame)) => {
-                if let Ok(bytes) = frame.into_data() {
-                    return Poll::Ready(Some(Ok(bytes)));
+/// The bytes of an answer.
+pub struct MemoryBody(Body);
+
+impl Stream for MemoryBody {
+    type Item = Result<Bytes, ListWatchError>;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        loop {
+            let frame = ready!(Pin::new(&mut self.0).poll_frame(context));
+            match frame.transpose() {
+                Err(broken) => return Poll::Ready(Some(Err(ListWatchError::transport(broken)))),
+                Ok(None) => return Poll::Ready(None),
+                Ok(Some(frame)) => {
+                    if let Ok(bytes) = frame.into_data() {
+                        return Poll::Ready(Some(Ok(bytes)));
+                    }
                 }
             }
         }
     }
 }
 
-/// A body that cannot be read. If the server wrote an error into it, that is the error.
-fn unreadable(error: DecodeError) -> ListWatchError {
-    match error {
-        DecodeError::Status(status) => ListWatchError::status_error(*status),
-        error => ListWatchError::Decode(error),
+impl fmt::Debug for MemoryBody {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("MemoryBody").finish_non_exhaustive()
     }
 }
 
 /// One page of a list.
-pub struct MemoryList<K> {
-    body: Body,
-    /// `None` once the page has ended, well or not.
-    decoder: Option<ListDecoder<K>>,
-}
-
-impl<K> Unpin for MemoryList<K> {}
-
-impl<K: FromWire> MemoryList<K> {
-    fn advance(
-        &mut self,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<ListEvent<K>, ListWatchError>>> {
-        loop {
-            let Some(decoder) = &mut self.decoder else {
-                return Poll::Ready(None);
-            };
-            if let Some(item) = decoder.next() {
-                return Poll::Ready(Some(item.map(ListEvent::Item).map_err(unreadable)));
-            }
-            match ready!(poll_bytes(&mut self.body, context)) {
-                Some(Ok(bytes)) => decoder.push(&bytes),
-                Some(Err(error)) => return Poll::Ready(Some(Err(error))),
-                None => {
-                    let end = self.decoder.take().map(ListDecoder::finish);
-                    return Poll::Ready(end.map(|end| end.map(ListEvent::End).map_err(unreadable)));
-                }
-            }
-        }
-    }
-}
-
-impl<K: FromWire> Stream for MemoryList<K> {
-    type Item = Result<ListEvent<K>, ListWatchError>;
-
-    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        let next = ready!(self.advance(context));
-        if matches!(next, Some(Err(_))) {
-            self.decoder = None;
-        }
-        Poll::Ready(next)
-    }
-}
-
-impl<K> fmt::Debug for MemoryList<K> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("MemoryList").finish_non_exhaustive()
-    }
-}
+pub type MemoryList<K> = DecodedBody<MemoryBody, ListDecoder<K>>;
 
 /// The events of one watch.
-pub struct MemoryWatch<K> {
-    body: Body,
-    /// `None` once the watch has ended.
-    decoder: Option<WatchDecoder<K>>,
-}
-
-impl<K> Unpin for MemoryWatch<K> {}
-
-impl<K: FromWire> MemoryWatch<K> {
-    fn advance(
-        &mut self,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<WatchEvent<K>, ListWatchError>>> {
-        loop {
-            let Some(decoder) = &mut self.decoder else {
-                return Poll::Ready(None);
-            };
-            if let Some(event) = decoder.next() {
-                return Poll::Ready(Some(event.map_err(unreadable)));
-            }
-            match ready!(poll_bytes(&mut self.body, context)) {
-                Some(Ok(bytes)) => decoder.push(&bytes),
-                Some(Err(error)) => return Poll::Ready(Some(Err(error))),
-                None => return Poll::Ready(self.end()),
-            }
-        }
-    }
-
-    fn end(&mut self) -> Option<Result<WatchEvent<K>, ListWatchError>> {
-        match self.decoder.take()?.finish() {
-            StreamEnd::Clean => None,
-            _ => Some(Err(ListWatchError::transport(DecodeError::Truncated {
-                what: "watch",
-            }))),
-        }
-    }
-}
-
-impl<K: FromWire> Stream for MemoryWatch<K> {
-    type Item = Result<WatchEvent<K>, ListWatchError>;
-
-    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        let next = ready!(self.advance(context));
-        if matches!(next, Some(Err(_))) {
-            self.decoder = None;
-        }
-        Poll::Ready(next)
-    }
-}
-
-impl<K> fmt::Debug for MemoryWatch<K> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("MemoryWatch").finish_non_exhaustive()
-    }
-}
+pub type MemoryWatch<K> = DecodedBody<MemoryBody, WatchDecoder<K>>;

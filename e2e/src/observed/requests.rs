@@ -77,11 +77,13 @@ impl<L: ListerWatcher> ListerWatcher for Counted<L> {
     }
 
     async fn watch(&self, options: ListOptions) -> Result<L::Watch, ListWatchError> {
-        self.count(|requests| match options.send_initial_events {
-            Some(true) => requests.streams += 1,
-            _ => requests.watches += 1,
-        });
+        self.count(|requests| requests.watches += 1);
         self.source.watch(options).await
+    }
+
+    async fn watch_list(&self, request: ListRequest) -> Result<L::Watch, ListWatchError> {
+        self.count(|requests| requests.streams += 1);
+        self.source.watch_list(request).await
     }
 
     fn supports_watch_list(&self) -> bool {

@@ -109,7 +109,7 @@ impl<L: ListerWatcher, S: DeltaSink<L::Object>> Driver<L, S> {
     /// Puts an object into the list that is coming in.
     fn collect(&mut self, item: Decoded<L::Object>) {
         if self.config.check_consistency {
-            consistency::note(&mut self.copies, &item, |key| key);
+            consistency::note(&mut self.copies, &item, &*self.known);
         }
         let received = self.receive(item);
         let Some(replace) = &mut self.replace else {
@@ -150,6 +150,7 @@ impl<L: ListerWatcher, S: DeltaSink<L::Object>> Driver<L, S> {
 
     /// Takes an object out of the list that is coming in.
     fn uncollect(&mut self, item: &Decoded<L::Object>) {
+        consistency::forget(&mut self.copies, item);
         let key = match item {
             Decoded::Object(object) => Some(self.key_of(object)),
             Decoded::Unchanged(key) => Some(self.in_cluster(key)),
@@ -158,7 +159,6 @@ impl<L: ListerWatcher, S: DeltaSink<L::Object>> Driver<L, S> {
         };
         if let (Some(key), Some(replace)) = (key, &mut self.replace) {
             self.aside.clear_in_list(&key);
-            self.copies.remove(&key);
             replace.remove(&key);
         }
     }

@@ -10,10 +10,10 @@ use std::time::Duration;
 
 use futures_core::Stream;
 use informer_store::{Known, Object, ObjectKey, ResourceVersion};
-use informer_wire::{Decoded, ListOptions, ResourceVersionMatch};
+use informer_wire::{Decoded, ListOptions, ResourceVersionMatch, SetAside};
 
 use crate::error::ListWatchError;
-use crate::lister_watcher::{ListEvent, ListRequest, ListerWatcher};
+use crate::lister_watcher::{KnownFn, ListEvent, ListRequest, ListerWatcher};
 
 /// Which copy of each object a list held; `None` for one that cannot be decoded.
 pub(super) type Copies = BTreeMap<ObjectKey, Option<Known>>;
@@ -70,7 +70,7 @@ async fn list<L: ListerWatcher>(
     while let Some(event) = poll_fn(|context| -> Poll<_> { page.as_mut().poll_next(context) }).await
     {
         match event? {
-            ListEvent::Item(item) => note(&mut copies, &item, |key| key),
+            ListEvent::Item(item) => note(&mut copies, &item, &|_| None),
             ListEvent::End(_) => return Ok(copies),
         }
     }
@@ -79,23 +79,28 @@ async fn list<L: ListerWatcher>(
     ))
 }
 
-/// Notes which copy a list holds.
-pub(super) fn note<K: Object>(
-    copies: &mut Copies,
-    item: &Decoded<K>,
-    key: impl FnOnce(ObjectKey) -> ObjectKey,
-) {
-    match item {
+/// Notes which copy a list holds; one that it does not tell of is the one that is known.
+pub(super) fn note<K: Object>(copies: &mut Copies, item: &Decoded<K>, known: &KnownFn) {
+    let (key, copy) = match item {
         Decoded::Object(object) if !object.name().is_empty() => {
-            copies.insert(key(ObjectKey::of(object)), Some(Known::of(object)));
+            (ObjectKey::of(object), Some(Known::of(object)))
         }
-        Decoded::SetAside(aside) => {
-            if let Some(own) = aside.key.clone() {
-                copies.insert(key(own), None);
-            }
+        Decoded::Unchanged(key) => (key.clone(), known(key)),
+        Decoded::SetAside(SetAside { key: Some(key), .. }) => (key.clone(), None),
+        _ => return,
+    };
+    copies.insert(key, copy);
+}
+
+/// Notes that a list does not hold an object any more.
+pub(super) fn forget<K: Object>(copies: &mut Copies, item: &Decoded<K>) {
+    match item {
+        Decoded::Object(object) => copies.remove(&ObjectKey::of(object)),
+        Decoded::SetAside(SetAside { key: Some(key), .. }) | Decoded::Unchanged(key) => {
+            copies.remove(key)
         }
-        _ => {}
-    }
+        _ => None,
+    };
 }
 
 fn difference(version: ResourceVersion, ours: &Copies, theirs: &Copies) -> Option<Difference> {

@@ -43,7 +43,8 @@ pub(super) struct Driver<L: ListerWatcher, S: DeltaSink<L::Object>> {
     pub(super) last_event_at: Option<Instant>,
     lister_watcher: Arc<L>,
     io: Io<L>,
-    known: Arc<KnownFn>,
+    /// Which copies the sink knows, by the keys that the source makes.
+    pub(super) known: Arc<KnownFn>,
     status: watch::Sender<ReflectorStatus>,
     status_due: bool,
     status_at: Instant,
@@ -165,16 +166,18 @@ impl<L: ListerWatcher, S: DeltaSink<L::Object>> Driver<L, S> {
             self.status_due = true;
             match action {
                 Action::List { options, use_known } => {
-                    let mut request = ListRequest::new(self.modified(options));
-                    if use_known {
-                        request = request.known(Arc::clone(&self.known));
-                    }
+                    let request = self.list_request(options, use_known);
                     tracing::debug!(options = ?request.options, "listing");
                     self.io = Io::list(&self.lister_watcher, request);
                 }
-                Action::Watch { options, initial } => {
+                Action::StreamingList { options, use_known } => {
+                    let request = self.list_request(options, use_known);
+                    tracing::debug!(options = ?request.options, "streaming a list");
+                    self.io = Io::watch_list(&self.lister_watcher, request);
+                }
+                Action::Watch { options } => {
                     let options = self.modified(options);
-                    tracing::debug!(?options, initial, "watching");
+                    tracing::debug!(?options, "watching");
                     self.io = Io::watch(&self.lister_watcher, options);
                 }
                 Action::Close => self.io = Io::Idle,
@@ -273,6 +276,15 @@ impl<L: ListerWatcher, S: DeltaSink<L::Object>> Driver<L, S> {
                 applied_ms,
                 "listed"
             );
+        }
+    }
+
+    fn list_request(&self, options: ListOptions, use_known: bool) -> ListRequest {
+        let request = ListRequest::new(self.modified(options));
+        if use_known {
+            request.known(Arc::clone(&self.known))
+        } else {
+            request
         }
     }
 

@@ -45,6 +45,11 @@ impl<L: ListerWatcher> Io<L> {
         Self::AskingWatch(Box::pin(async move { lister.watch(options).await }))
     }
 
+    pub(crate) fn watch_list(lister: &Arc<L>, request: ListRequest) -> Self {
+        let lister = Arc::clone(lister);
+        Self::AskingWatch(Box::pin(async move { lister.watch_list(request).await }))
+    }
+
     /// What comes next; waits for ever where no request is under way. Loses nothing when dropped.
     pub(crate) async fn next(&mut self) -> Incoming<L::Object> {
         poll_fn(|cx| self.poll_next(cx)).await

@@ -1,7 +1,6 @@
 //! From the client's errors to those of lists and watches.
 
 use informer_client::Error;
-use informer_wire::DecodeError;
 
 use crate::error::ListWatchError;
 
@@ -23,13 +22,5 @@ pub(super) fn failed(error: Error, waited_for: &'static str) -> ListWatchError {
         // Its text says what to check, so it stays.
         error @ Error::Tls { .. } => ListWatchError::transport(error),
         error => ListWatchError::other(error),
-    }
-}
-
-/// A body that cannot be read. If the server wrote an error into it, that is the error.
-pub(super) fn unreadable(error: DecodeError) -> ListWatchError {
-    match error {
-        DecodeError::Status(status) => ListWatchError::status_error(*status),
-        error => ListWatchError::Decode(error),
     }
 }

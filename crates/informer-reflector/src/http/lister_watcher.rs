@@ -12,13 +12,12 @@ use informer_wire::{
     WatchDecoder, WireFormat,
 };
 
-use super::answer::Answered;
+use super::chunks::Chunks;
 use super::config::HttpConfig;
+use super::events::{HttpList, HttpWatch};
 use super::failure::failed;
-use super::list::HttpList;
 use super::negotiation::{Memory, Negotiation};
 use super::traffic::Traffic;
-use super::watch::HttpWatch;
 use crate::error::ListWatchError;
 use crate::lister_watcher::{ListRequest, ListerWatcher, relist_period};
 
@@ -123,7 +122,7 @@ impl<K: FromWire> HttpListerWatcher<K> {
         options: &ListOptions,
         limit: Duration,
         waited_for: &'static str,
-    ) -> Result<(Response, Answered), ListWatchError> {
+    ) -> Result<(Response, WireFormat, Negotiation), ListWatchError> {
         let negotiation = Negotiation::new(
             self.config.wire,
             &self.resource,
@@ -151,12 +150,7 @@ impl<K: FromWire> HttpListerWatcher<K> {
                 ))?;
             negotiation.answered(formats, format);
             self.traffic.answered(format);
-            let answered = Answered {
-                format,
-                negotiation,
-                traffic: self.traffic.clone(),
-            };
-            return Ok((answer, answered));
+            return Ok((answer, format, negotiation));
         }
     }
 
@@ -209,28 +203,38 @@ impl<K: FromWire + Object> ListerWatcher for HttpListerWatcher<K> {
 
     async fn list(&self, request: ListRequest) -> Result<HttpList<K>, ListWatchError> {
         let limit = self.config.list_answer;
-        let (answer, answered) = self
+        let (answer, format, negotiation) = self
             .ask(ReadVerb::List, &request.options, limit, "answer to a list")
             .await?;
-        let mut decoder = ListDecoder::new(answered.format, self.decode_options());
+        let mut decoder = ListDecoder::new(format, self.decode_options());
         if let Some(known) = request.known {
             decoder = decoder.known(known);
         }
-        Ok(HttpList::new(
-            answer.into_body(),
-            decoder,
-            self.config.list_silence,
-            answered,
-        ))
+        let chunks = Chunks::new(answer.into_body(), "bytes of a list", self.traffic());
+        let chunks = chunks.silence(self.config.list_silence);
+        Ok(HttpList::new(chunks, decoder, format, negotiation))
     }
 
     async fn watch(&self, options: ListOptions) -> Result<HttpWatch<K>, ListWatchError> {
+        self.watch_list(ListRequest::new(options)).await
+    }
+
+    async fn watch_list(&self, request: ListRequest) -> Result<HttpWatch<K>, ListWatchError> {
         let limit = self.config.watch_answer;
-        let (answer, answered) = self
-            .ask(ReadVerb::Watch, &options, limit, "answer to a watch")
+        let (answer, format, negotiation) = self
+            .ask(
+                ReadVerb::Watch,
+                &request.options,
+                limit,
+                "answer to a watch",
+            )
             .await?;
-        let decoder = WatchDecoder::new(answered.format, self.decode_options());
-        Ok(HttpWatch::new(answer.into_body(), decoder, answered))
+        let mut decoder = WatchDecoder::new(format, self.decode_options());
+        if let Some(known) = request.known {
+            decoder = decoder.known(known);
+        }
+        let chunks = Chunks::new(answer.into_body(), "bytes of a watch", self.traffic());
+        Ok(HttpWatch::new(chunks, decoder, format, negotiation))
     }
 
     fn relist_period(&self) -> Option<Duration> {

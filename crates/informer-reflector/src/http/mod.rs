@@ -21,6 +21,10 @@
 //! everything from a server that refuses protobuf or sends what cannot be read; a lister remembers that. What came is
 //! told by its `Content-Type`, not by what was asked for. [`WirePreference`] asks for one format alone.
 //!
+//! A type can be one that only JSON fills: where it wants a field that a newer server writes and that this version does
+//! not know. If none of the first objects can be read from protobuf, the request fails, JSON is asked for from then on,
+//! and a warning says so. An object that cannot be read among others that can is set aside, as in JSON.
+//!
 //! # What it promises
 //!
 //! - Bodies are read chunk by chunk, and each item or event is passed on as soon as its bytes are there. No body is ever
@@ -30,20 +34,18 @@
 //! - A page of a list yields its end only if the body ended well.
 //! - Dropping a future or a stream ends the request and its connection.
 
-mod answer;
+mod chunks;
 mod config;
+mod events;
 mod failure;
-mod list;
 mod lister_watcher;
 mod negotiation;
 mod source;
 mod traffic;
-mod watch;
 
 pub use config::HttpConfig;
-pub use list::HttpList;
+pub use events::{HttpEvents, HttpList, HttpWatch};
 pub use lister_watcher::HttpListerWatcher;
 pub use negotiation::WirePreference;
 pub use source::HttpSource;
 pub use traffic::Traffic;
-pub use watch::HttpWatch;

@@ -1,9 +1,9 @@
 //! Which formats are asked for: the best that server and resource have, remembered.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
-use informer_wire::{DecodeError, ObjectForm, Resource, Status, WireFormat};
+use informer_wire::{DecodeError, Decoded, ObjectForm, Resource, Status, WireFormat};
 
 /// Which wire formats a lister asks for.
 ///
@@ -16,7 +16,8 @@ use informer_wire::{DecodeError, ObjectForm, Resource, Status, WireFormat};
 #[non_exhaustive]
 pub enum WirePreference {
     /// Protobuf for the kinds of Kubernetes itself and for all metadata, JSON for the rest. Where a server does not send
-    /// protobuf, or sends some that cannot be read, JSON from then on.
+    /// protobuf, or sends some that cannot be read, JSON from then on; also where none of its objects can be read from
+    /// protobuf as the type that was asked for.
     #[default]
     Auto,
     /// JSON alone.
@@ -29,11 +30,57 @@ pub enum WirePreference {
 ///
 /// It never comes back once it failed: a server that was asked anew by each list would fail anew.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Memory(Arc<AtomicBool>);
+pub(super) struct Memory(Arc<Remembered>);
+
+#[derive(Debug, Default)]
+struct Remembered {
+    lacks_protobuf: AtomicBool,
+    /// How many objects in protobuf could not be read, as long as none could; [`READ`] once one could.
+    unread: AtomicU8,
+}
+
+/// An object in protobuf has been read: others that cannot be are odd ones.
+const READ: u8 = u8::MAX;
+/// After so many objects that cannot be read, and none that can, the type cannot be read from protobuf.
+const MAX_UNREAD: u8 = 3;
+const UNREADABLE: &str = "no object can be read from its protobuf as this type";
+
+impl Memory {
+    fn lacks_protobuf(&self) -> bool {
+        self.0.lacks_protobuf.load(Ordering::Relaxed)
+    }
+
+    /// From now on JSON. True the first time.
+    fn leave_protobuf(&self) -> bool {
+        !self.0.lacks_protobuf.swap(true, Ordering::Relaxed)
+    }
+
+    /// An object has come out. True if the type seems to be one that protobuf cannot fill.
+    fn saw_object(&self, is_read: bool) -> bool {
+        // Lists and watches of one lister follow each other, so nothing is lost between the two.
+        let unread = self.0.unread.load(Ordering::Relaxed);
+        if unread == READ {
+            return false;
+        }
+        let unread = if is_read {
+            READ
+        } else {
+            (unread + 1).min(MAX_UNREAD)
+        };
+        self.0.unread.store(unread, Ordering::Relaxed);
+        unread != READ && unread >= MAX_UNREAD
+    }
+
+    /// All objects have come out. True if there are some, and none can be read.
+    fn saw_all(&self) -> bool {
+        !matches!(self.0.unread.load(Ordering::Relaxed), 0 | READ)
+    }
+}
 
 /// Which formats to ask for, for one resource in one form.
 #[derive(Debug, Clone)]
 pub(super) struct Negotiation {
+    resource: Resource,
     preference: WirePreference,
     /// Whether what is asked for can be read from protobuf.
     readable: bool,
@@ -48,6 +95,7 @@ impl Negotiation {
         memory: Memory,
     ) -> Self {
         Self {
+            resource: resource.clone(),
             preference,
             readable: form.has_protobuf(resource),
             memory,
@@ -59,7 +107,7 @@ impl Negotiation {
         match self.preference {
             WirePreference::Json => &[WireFormat::Json],
             WirePreference::Protobuf => &[WireFormat::Protobuf],
-            WirePreference::Auto if self.readable && !self.memory.0.load(Ordering::Relaxed) => {
+            WirePreference::Auto if self.readable && !self.memory.lacks_protobuf() => {
                 &[WireFormat::Protobuf, WireFormat::Json]
             }
             WirePreference::Auto => &[WireFormat::Json],
@@ -86,14 +134,63 @@ impl Negotiation {
             DecodeError::Status(_) | DecodeError::Truncated { .. } | DecodeError::TooLarge { .. }
         );
         if format == WireFormat::Protobuf && !says_nothing {
-            self.memory.0.store(true, Ordering::Relaxed);
+            self.leave_protobuf("it sends protobuf that cannot be read", error);
+        }
+    }
+
+    /// Takes in an object. An error ends the request: it seems that no object can be read from protobuf as this type, so
+    /// JSON is asked for from now on. That is so where a type wants a field that a newer server writes and that this
+    /// version does not know.
+    pub(super) fn object<K>(
+        &self,
+        format: WireFormat,
+        object: Decoded<K>,
+    ) -> Result<Decoded<K>, DecodeError> {
+        if !self.may_leave(format) {
+            return Ok(object);
+        }
+        match object {
+            Decoded::Object(_) => _ = self.memory.saw_object(true),
+            Decoded::SetAside(aside) if matches!(aside.error, DecodeError::Malformed { .. }) => {
+                if self.memory.saw_object(false) {
+                    self.leave_protobuf(UNREADABLE, &aside.error);
+                    return Err(aside.error);
+                }
+                return Ok(Decoded::SetAside(aside));
+            }
+            _ => {}
+        }
+        Ok(object)
+    }
+
+    /// Takes in that all objects of a page or of a first state have come. An error is that of
+    /// [`object`](Self::object).
+    pub(super) fn all_objects(&self, format: WireFormat) -> Result<(), DecodeError> {
+        if !self.may_leave(format) || !self.memory.saw_all() {
+            return Ok(());
+        }
+        let error = DecodeError::Malformed {
+            what: "every object",
+            reason: "none can be read from protobuf as the type that was asked for".to_owned(),
+        };
+        self.leave_protobuf(UNREADABLE, &error);
+        Err(error)
+    }
+
+    fn may_leave(&self, format: WireFormat) -> bool {
+        format == WireFormat::Protobuf && self.preference == WirePreference::Auto
+    }
+
+    fn leave_protobuf(&self, reason: &'static str, error: &DecodeError) {
+        if self.memory.leave_protobuf() && self.preference == WirePreference::Auto {
+            tracing::warn!(resource = %self.resource, reason, %error, "JSON is asked for from now on");
         }
     }
 
     fn fall_back(&self, asked: &[WireFormat]) -> bool {
         let has_another = asked.len() > 1;
         if has_another {
-            self.memory.0.store(true, Ordering::Relaxed);
+            self.memory.leave_protobuf();
         }
         has_another
     }
@@ -150,6 +247,50 @@ mod tests {
         let negotiation = pods(WirePreference::Protobuf);
         assert!(!negotiation.refused(negotiation.formats(), &refused));
         assert_eq!(negotiation.formats(), [WireFormat::Protobuf]);
+    }
+
+    // INV-HTTP-9
+    #[test]
+    fn objects_that_cannot_be_read_count_until_one_can() {
+        let unread = || {
+            let error = DecodeError::Malformed {
+                what: "object",
+                reason: String::new(),
+            };
+            let mark = informer_store::Known::new(None, None);
+            Decoded::<()>::SetAside(informer_wire::SetAside::new(None, mark, error))
+        };
+        let protobuf = WireFormat::Protobuf;
+        let auto = pods(WirePreference::Auto);
+        assert!(auto.object(protobuf, unread()).is_ok());
+        assert!(auto.object(protobuf, unread()).is_ok());
+        assert!(auto.object(WireFormat::Json, unread()).is_ok());
+        assert_eq!(auto.formats(), BOTH);
+        assert!(auto.object(protobuf, unread()).is_err());
+        assert_eq!(auto.formats(), JSON);
+
+        let auto = pods(WirePreference::Auto);
+        assert!(auto.all_objects(protobuf).is_ok());
+        assert!(auto.object(protobuf, unread()).is_ok());
+        assert!(auto.clone().all_objects(protobuf).is_err());
+        assert_eq!(auto.formats(), JSON);
+
+        // One that can be read speaks for the type, whatever follows.
+        let auto = pods(WirePreference::Auto);
+        assert!(auto.object(protobuf, unread()).is_ok());
+        assert!(auto.object(protobuf, Decoded::Object(())).is_ok());
+        for _ in 0..300 {
+            assert!(auto.object(protobuf, unread()).is_ok());
+        }
+        assert!(auto.all_objects(protobuf).is_ok());
+        assert_eq!(auto.formats(), BOTH);
+
+        // There is nothing else to ask for.
+        let only = pods(WirePreference::Protobuf);
+        for _ in 0..10 {
+            assert!(only.object(protobuf, unread()).is_ok());
+            assert!(only.all_objects(protobuf).is_ok());
+        }
     }
 
     // INV-HTTP-8

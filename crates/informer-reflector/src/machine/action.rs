@@ -18,12 +18,17 @@ pub enum Action {
         /// Whether copies that the sink knows may be left undecoded.
         use_known: bool,
     },
+    /// Open this watch, which starts with the present state. It replaces whatever request is under way.
+    StreamingList {
+        /// The parameters.
+        options: ListOptions,
+        /// Whether copies of the present state that the sink knows may be left undecoded.
+        use_known: bool,
+    },
     /// Open this watch. It replaces whatever request is under way.
     Watch {
         /// The parameters.
         options: ListOptions,
-        /// True for a streaming list: the watch starts with the present state.
-        initial: bool,
     },
     /// Drop the request under way, if there is one.
     Close,

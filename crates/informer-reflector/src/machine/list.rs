@@ -58,9 +58,7 @@ impl Machine {
         let concrete = requested.as_ref().is_some_and(|rv| !rv.is_unset());
         let paged = !full && (!concrete || self.paginated || self.config.page_relists);
         let limit = Some(self.config.page_size).filter(|size| paged && *size > 0);
-        // The newest state may be older than what we have, and the server may have given versions that we know to
-        // other copies since: read everything anew.
-        let use_known = !self.rv_unavailable;
+        let use_known = self.may_use_known();
 
         let mut options = self.base_options();
         options.resource_version.clone_from(&requested);
@@ -76,6 +74,12 @@ impl Machine {
             use_known,
             ..Listing::new(now, Purpose::Sync)
         });
+    }
+
+    /// Whether copies that are known need not be read again. The newest state may be older than what we have, and the
+    /// server may have given versions that we know to other copies since: then everything is read anew.
+    pub(super) const fn may_use_known(&self) -> bool {
+        !self.rv_unavailable
     }
 
     /// Which state a list must have at least.

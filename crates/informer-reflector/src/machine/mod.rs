@@ -24,7 +24,7 @@
 //! machine.handle_opened(now);
 //! machine.handle_list_end(now, &ListMeta::at(10.into()));
 //! assert!(matches!(machine.poll_action(), Some(Action::FinishReplace(_))));
-//! let Some(Action::Watch { options, .. }) = machine.poll_action() else { panic!("no watch") };
+//! let Some(Action::Watch { options }) = machine.poll_action() else { panic!("no watch") };
 //! assert_eq!(options.resource_version, Some(10.into()));
 //! ```
 //!

@@ -73,7 +73,14 @@ impl Machine {
                 .resource_version_match(ResourceVersionMatch::NotOlderThan);
         }
         self.counts.watches += 1;
-        self.actions.push_back(Action::Watch { options, initial });
+        self.actions.push_back(if initial {
+            Action::StreamingList {
+                options,
+                use_known: self.may_use_known(),
+            }
+        } else {
+            Action::Watch { options }
+        });
         self.state = State::Watching(Watching {
             unordered: !initial && requested.is_none(),
             requested,

@@ -155,8 +155,7 @@ impl<L: ListerWatcher> RetryWatcher<L> {
     fn perform_actions(&mut self) {
         while let Some(action) = self.machine.poll_action() {
             match action {
-                Action::Watch { options, .. } => {
-                    let mut options = options;
+                Action::Watch { mut options } => {
                     self.config
                         .modifiers
                         .iter()

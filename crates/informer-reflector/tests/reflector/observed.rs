@@ -1,5 +1,7 @@
 //! What can be seen from outside: the check of lists, and metrics.
 
+use informer_wire::{Decoded, ListMeta};
+
 use crate::support::*;
 
 fn checked() -> informer_reflector::ReflectorConfig {
@@ -58,6 +60,40 @@ async fn equal_lists_are_no_news_and_what_cannot_be_asked_for_is_left() {
         run.pass(MINUTE).await;
         assert_eq!(run.script.log(), ["stream@", "list@10"]);
         assert_eq!(run.reports(), Vec::<String>::new());
+    }
+}
+
+/// What a relist keeps is compared as the copy that is known.
+#[tokio::test(start_paused = true)]
+async fn what_a_list_keeps_is_compared_too() {
+    let kept = || {
+        let key = informer_store::ObjectKey::namespaced("shop", "a");
+        Beat::Item(Decoded::Unchanged(key))
+    };
+    let run = |second: Answer| {
+        let answers = vec![
+            list(10, vec![object("a", 1)]),
+            short_watch(vec![Beat::Pause(MINUTE), error_event(410, "Expired")]),
+            list(10, vec![object("a", 1)]),
+            Answer::List(vec![kept(), Beat::PageEnd(ListMeta::at(20.into()))]),
+            watch(vec![]),
+            second,
+        ];
+        Run::new(checked(), answers)
+    };
+    for (second, differs) in [
+        (list(20, vec![object("a", 1)]), vec![]),
+        (
+            list(20, vec![object("a", 2)]),
+            vec!["a second list of version 20 differs in shop/a"],
+        ),
+    ] {
+        let mut run = run(second);
+        run.until_version(20).await;
+        run.pass(10 * SECOND).await;
+        let reports = run.reports();
+        let found = reports.iter().filter(|line| line.starts_with("a second"));
+        assert_eq!(found.collect::<Vec<_>>(), differs);
     }
 }
 

@@ -198,14 +198,8 @@ impl World {
                         answered: false,
                     };
                 }
-                Action::Watch { options, initial } => {
-                    self.judge_watch(&options, initial);
-                    self.open = Open::Watch {
-                        options,
-                        initial,
-                        answered: false,
-                    };
-                }
+                Action::Watch { options } => self.opened_watch(options, false),
+                Action::StreamingList { options, .. } => self.opened_watch(options, true),
                 Action::Notice(Notice::Rewound { .. }) => self.expect_rewind = true,
                 _ => {}
             }
@@ -252,6 +246,15 @@ impl World {
             assert!(!self.machine.is_synced(), "any state after the first");
         }
         self.count_request();
+    }
+
+    fn opened_watch(&mut self, options: ListOptions, initial: bool) {
+        self.judge_watch(&options, initial);
+        self.open = Open::Watch {
+            options,
+            initial,
+            answered: false,
+        };
     }
 
     /// Protocol rules of watches.

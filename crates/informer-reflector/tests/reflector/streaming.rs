@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use informer_reflector::{ListMode, Phase};
+use informer_wire::{Decoded, WatchEvent};
 
 use crate::support::*;
 
@@ -175,4 +176,44 @@ async fn a_mode_that_lists_never_streams() {
     );
     run.until_version(10).await;
     assert_eq!(run.script.log(), ["list@", "watch@10"]);
+}
+
+/// INV-REFL-13
+#[tokio::test(start_paused = true)]
+async fn a_streaming_relist_says_what_is_known_and_keeps_it() {
+    let unchanged = |name: &str| {
+        let key = informer_store::ObjectKey::namespaced("shop", name);
+        Beat::Event(WatchEvent::Added(Decoded::Unchanged(key)))
+    };
+    let mut run = Run::new(
+        streams(),
+        vec![
+            short_watch(vec![
+                added("a", 1),
+                added("b", 2),
+                marker(10),
+                error_event(410, "Expired"),
+            ]),
+            watch(vec![
+                unchanged("a"),
+                unchanged("b"),
+                added("c", 15),
+                deleted("b", 16),
+                marker(20),
+            ]),
+        ],
+    );
+    run.until_version(10).await;
+    let before = run.mirror.get("a").unwrap();
+    run.until_version(20).await;
+    assert!(std::sync::Arc::ptr_eq(
+        &before,
+        &run.mirror.get("a").unwrap()
+    ));
+    assert_eq!(run.mirror.objects(), ["a@1", "c@15"]);
+    let requests = run.script.requests();
+    assert_eq!(run.script.log(), ["stream@", "stream@10"]);
+    assert_eq!(requests[0].known.as_deref(), Some(&[][..]));
+    let both = ["a".to_owned(), "b".to_owned()];
+    assert_eq!(requests[1].known.as_deref(), Some(&both[..]));
 }

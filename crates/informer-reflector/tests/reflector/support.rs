@@ -199,6 +199,15 @@ impl Script {
             .collect()
     }
 
+    /// Which of the objects that it asks for are known, if it may ask.
+    fn ask(&self, request: &ListRequest) -> Option<Vec<String>> {
+        let known = request.known.as_ref()?;
+        let key = |name: &&str| ObjectKey::namespaced("shop", name);
+        let names = self.0.ask_known.iter();
+        let names = names.filter(|name| known(&key(name)).is_some());
+        Some(names.map(ToString::to_string).collect())
+    }
+
     fn next(&self, watch: bool, options: ListOptions, known: Option<Vec<String>>) -> Answer {
         let at = self.0.start.elapsed();
         self.0.requests.lock().push(Request {
@@ -236,14 +245,7 @@ impl ListerWatcher for Script {
     type Watch = BoxStream<'static, Result<WatchEvent<ConfigMap>, ListWatchError>>;
 
     async fn list(&self, request: ListRequest) -> Result<Self::List, ListWatchError> {
-        let known = request.known.map(|known| {
-            let key = |name: &&str| ObjectKey::namespaced("shop", name);
-            self.0
-                .ask_known
-                .iter()
-                .filter_map(|name| known(&key(name)).map(|_| name.to_string()))
-                .collect()
-        });
+        let known = self.ask(&request);
         let beats = match self.next(false, request.options, known) {
             Answer::List(beats) => beats,
             other => refuse(other).await?,
@@ -256,7 +258,12 @@ impl ListerWatcher for Script {
     }
 
     async fn watch(&self, options: ListOptions) -> Result<Self::Watch, ListWatchError> {
-        let beats = match self.next(true, options, None) {
+        self.watch_list(ListRequest::new(options)).await
+    }
+
+    async fn watch_list(&self, request: ListRequest) -> Result<Self::Watch, ListWatchError> {
+        let known = self.ask(&request);
+        let beats = match self.next(true, request.options, known) {
             Answer::Watch(beats) => beats,
             other => refuse(other).await?,
         };

@@ -62,8 +62,10 @@ impl<K: FromWire> WatchDecoder<K> {
         }
     }
 
-    /// Says which copies are known already: an added or modified object equal to one in UID and resource version
-    /// comes out as [`Decoded::Unchanged`](crate::Decoded::Unchanged), and its body is not decoded.
+    /// Says which copies are known already: in the first state of a streaming list, an added or modified object equal
+    /// to one in UID and resource version comes out as [`Decoded::Unchanged`](crate::Decoded::Unchanged), and its body
+    /// is not decoded. Behind the bookmark that ends the first state every object is decoded again, since what is known
+    /// says nothing of changes.
     #[must_use]
     pub fn known(mut self, known: Arc<KnownFn>) -> Self {
         self.known = Some(known);
@@ -91,7 +93,15 @@ impl<K: FromWire> WatchDecoder<K> {
             Splitter::Json(splitter) => splitter.next_frame()?.and_then(Event::of_json),
             Splitter::Protobuf(splitter) => splitter.next_frame()?.and_then(Event::of_protobuf),
         };
-        Some(event.and_then(|event| decode(event, &mut self.context, self.known.as_deref())))
+        let event = event.and_then(|event| decode(event, &mut self.context, self.known.as_deref()));
+        if let Ok(WatchEvent::Bookmark {
+            initial_events_end: true,
+            ..
+        }) = event
+        {
+            self.known = None;
+        }
+        Some(event)
     }
 
     /// Says how the body ended: cleanly, or within an event, which is thrown away.

@@ -213,6 +213,36 @@ fn a_known_copy_is_unchanged_but_its_deletion_is_news() {
     assert!(matches!(next(), WatchEvent::Deleted(Decoded::Object(_))));
 }
 
+// INV-WIRE-5: what is known says nothing of the changes behind the first state.
+#[test]
+fn behind_the_first_state_every_object_is_decoded() {
+    let known = |_: &ObjectKey| Some(Known::new(Some("u1".into()), Some("5".into())));
+    let mut decoder =
+        WatchDecoder::<Value>::new(WireFormat::Json, options()).known(Arc::new(known));
+    let added = format!(r#"{{"type":"ADDED","object":{A}}}"#);
+    let bookmark = |annotations: &str| {
+        format!(
+            r#"{{"type":"BOOKMARK","object":{{"metadata":{{"resourceVersion":"7","annotations":{annotations}}}}}}}"#
+        )
+    };
+    let end = bookmark(r#"{"k8s.io/initial-events-end":"true"}"#);
+    let events = [&added, &bookmark("{}"), &added, &end, &added];
+    for event in events {
+        decoder.push(event.as_bytes());
+    }
+    let seen: Vec<_> = std::iter::from_fn(|| decoder.next())
+        .map(|event| match event.expect("a good one") {
+            WatchEvent::Added(Decoded::Unchanged(_)) => "unchanged",
+            WatchEvent::Added(Decoded::Object(_)) => "decoded",
+            _ => "bookmark",
+        })
+        .collect();
+    assert_eq!(
+        seen,
+        ["unchanged", "bookmark", "unchanged", "bookmark", "decoded"]
+    );
+}
+
 #[test]
 fn a_broken_stream_gives_one_error_and_nothing_more() {
     for (body, limits) in [

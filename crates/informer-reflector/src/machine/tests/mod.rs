@@ -75,14 +75,8 @@ impl Rig {
         for _ in 0..100 {
             let request = self.drain().into_iter().find_map(|action| match action {
                 Action::List { options, .. } => Some(Request::List(options)),
-                Action::Watch {
-                    options,
-                    initial: true,
-                } => Some(Request::StreamingList(options)),
-                Action::Watch {
-                    options,
-                    initial: false,
-                } => Some(Request::Watch(options)),
+                Action::StreamingList { options, .. } => Some(Request::StreamingList(options)),
+                Action::Watch { options } => Some(Request::Watch(options)),
                 _ => None,
             });
             if let Some(request) = request {

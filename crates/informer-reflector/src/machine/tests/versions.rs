@@ -137,6 +137,7 @@ fn a_newest_state_that_is_older_is_a_rewind() {
     assert_eq!(rig.machine.counts().rewinds, 1);
 }
 
+/// INV-REFL-13
 #[test]
 fn where_a_rewind_is_possible_known_copies_are_read_anew() {
     let mut rig = Rig::watching(100);
@@ -149,6 +150,24 @@ fn where_a_rewind_is_possible_known_copies_are_read_anew() {
         .iter()
         .filter_map(|action| match action {
             Action::List { use_known, .. } => Some(*use_known),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(uses, [true, true, false]);
+
+    let mut rig = Rig::new(ReflectorConfig::default());
+    rig.streaming_list();
+    rig.opens();
+    rig.marker(100);
+    rig.fails(FailureKind::Expired);
+    rig.streaming_list();
+    rig.fails(FailureKind::TooLarge);
+    rig.streaming_list();
+    let uses: Vec<_> = rig
+        .actions
+        .iter()
+        .filter_map(|action| match action {
+            Action::StreamingList { use_known, .. } => Some(*use_known),
             _ => None,
         })
         .collect();
