@@ -6,13 +6,12 @@ use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use crate::effects::Effects;
-use crate::key::{KeyError, KeyLike, KeyText, ObjectKey};
+use crate::key::{KeyBuffer, KeyError, KeyLike, KeyText, ObjectKey};
 use crate::object::Object;
 use crate::overlay::{Laid, Overlaid};
 use crate::root::{Root, Target};
 use crate::sink::{Deletion, ReplaceEnd};
-use crate::store::{Shared, Writer};
-use crate::sync::MutexGuard;
+use crate::store::{Shared, Turn};
 use crate::version::ResourceVersion;
 
 /// Writes on their way into a [`Store`](crate::Store): readers see all of them, after [`commit`](Self::commit), or
@@ -41,7 +40,7 @@ use crate::version::ResourceVersion;
 #[must_use = "a batch that is not committed changes nothing"]
 pub struct Batch<'a, K: Object> {
     shared: &'a Shared<K>,
-    writer: MutexGuard<'a, Writer>,
+    turn: Turn<'a, K>,
     root: Root<K>,
     effects: Effects<K>,
     is_changed: bool,
@@ -57,16 +56,16 @@ impl<K: Object> fmt::Debug for Batch<'_, K> {
 
 impl<'a, K: Object> Batch<'a, K> {
     pub(crate) fn new(shared: &'a Shared<K>) -> Self {
-        Self::continuing(shared, shared.lock_writer())
+        Self::in_turn(shared, shared.turn())
     }
 
-    /// A batch for whoever holds the writer's lock already.
-    pub(crate) fn continuing(shared: &'a Shared<K>, writer: MutexGuard<'a, Writer>) -> Self {
+    /// A batch for the one whose turn it is already.
+    pub(crate) fn in_turn(shared: &'a Shared<K>, turn: Turn<'a, K>) -> Self {
         let effects = shared.effects();
-        let root = Root::clone(&*shared.root());
+        let root = Root::clone(&turn);
         Self {
             shared,
-            writer,
+            turn,
             root,
             effects,
             is_changed: false,
@@ -80,7 +79,8 @@ impl<'a, K: Object> Batch<'a, K> {
     /// When the object has no name; the batch is as it was.
     pub fn add(&mut self, object: impl Into<Arc<K>>) -> Result<Option<Arc<K>>, KeyError> {
         let object = object.into();
-        let text = KeyText::try_of(&*object)?;
+        let mut buffer = KeyBuffer::new();
+        let text = KeyText::try_of(&*object, &mut buffer)?;
         let target = self.root.target(&text);
         Ok(self.write(target, object))
     }
@@ -202,14 +202,13 @@ impl<'a, K: Object> Batch<'a, K> {
     pub fn commit(self) {
         let Self {
             shared,
-            writer,
+            turn,
             root,
             effects,
             is_changed,
         } = self;
         if is_changed {
-            let revision = shared.publish(root);
-            shared.tell(writer, revision, effects);
+            shared.publish(turn, root, effects);
         }
     }
 }

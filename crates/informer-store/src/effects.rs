@@ -11,7 +11,8 @@ use crate::watch::Tag;
 pub(crate) struct Effects<K> {
     pub(crate) touched: Touched,
     pub(crate) changes: Option<Vec<Change<K>>>,
-    pub(crate) failures: Option<Vec<IndexFailure>>,
+    /// Few, and known to all who ask for the index's status: gathered whether or not somebody listens.
+    pub(crate) failures: Vec<IndexFailure>,
 }
 
 /// Which keys and index values a write touched.
@@ -49,8 +50,6 @@ impl<K> Effects<K> {
     }
 
     pub(crate) fn fail(&mut self, failure: &IndexFailure) {
-        if let Some(failures) = &mut self.failures {
-            failures.push(failure.clone());
-        }
+        self.failures.push(failure.clone());
     }
 }

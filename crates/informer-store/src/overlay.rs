@@ -14,7 +14,7 @@ use crate::effects::Effects;
 use crate::key::{KeyError, KeyLike, ObjectKey};
 use crate::mutant;
 use crate::object::Object;
-use crate::root::{Root, Target};
+use crate::root::{Plan, Root, Target};
 use crate::sink::{Deletion, Known, ReplaceEnd};
 use crate::store::Store;
 use crate::version::ResourceVersion;
@@ -198,8 +198,9 @@ impl<K: Object> Root<K> {
         object: Arc<K>,
         effects: &mut Effects<K>,
     ) -> Option<Arc<K>> {
-        let plan = self.plan(&target, &object);
-        self.place(target, object, plan, effects)
+        let mut plan = Plan::default();
+        self.plan(&target, &object, &mut plan);
+        self.place(target, object, &mut plan, effects)
     }
 
     /// The server says this of a key. Returns what it had said before.

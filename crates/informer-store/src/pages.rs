@@ -116,15 +116,6 @@ fn warm<T>(page: &Arc<T>) {
     black_box(Arc::strong_count(page));
 }
 
-/// What is behind the pointer, alone: a copy of it if it is shared.
-#[inline]
-fn own<T: Clone>(shared: &mut Arc<T>) -> Option<&mut T> {
-    if !shared.is_unique() {
-        *shared = Arc::new(T::clone(shared));
-    }
-    Arc::get_mut(shared)
-}
-
 impl<T, const B: usize> Clone for PagedVec<T, B> {
     fn clone(&self) -> Self {
         Self {
@@ -202,8 +193,10 @@ impl<T: Element, const B: usize> PagedVec<T, B> {
             return None;
         }
         let (group, page, place) = Self::way(index);
-        let group = own(own(self.groups.as_mut()?)?.0.get_mut(group)?)?;
-        Some(&mut own(group.0[page].as_mut()?)?.0[place])
+        // What is shared is copied.
+        let group = Arc::make_mut(self.groups.as_mut()?).0.get_mut(group)?;
+        let page = Arc::make_mut(group).0[page].as_mut()?;
+        Some(&mut Arc::make_mut(page).0[place])
     }
 
     /// Appends an element and returns its index.
@@ -226,15 +219,11 @@ impl<T: Element, const B: usize> PagedVec<T, B> {
         let groups = self
             .groups
             .get_or_insert_with(|| Arc::new(Groups(Vec::new())));
-        let Some(Groups(groups)) = own(groups) else {
-            return;
-        };
+        let Groups(groups) = Arc::make_mut(groups);
         if group == groups.len() {
             groups.push(Arc::new(Group::default()));
         }
-        if let Some(group) = own(&mut groups[group]) {
-            group.0[page] = Some(Arc::new(Page::default()));
-        }
+        Arc::make_mut(&mut groups[group]).0[page] = Some(Arc::new(Page::default()));
     }
 
     /// Takes the last element off.
@@ -255,7 +244,7 @@ impl<T: Element, const B: usize> PagedVec<T, B> {
             self.groups = None;
             return;
         }
-        let Some(Groups(groups)) = self.groups.as_mut().and_then(own) else {
+        let Some(Groups(groups)) = self.groups.as_mut().map(Arc::make_mut) else {
             return;
         };
         if page == 0 {
@@ -263,8 +252,8 @@ impl<T: Element, const B: usize> PagedVec<T, B> {
             if groups.len() * 4 < groups.capacity() {
                 groups.shrink_to(groups.len() * 2);
             }
-        } else if let Some(group) = own(&mut groups[group]) {
-            group.0[page] = None;
+        } else {
+            Arc::make_mut(&mut groups[group]).0[page] = None;
         }
     }
 

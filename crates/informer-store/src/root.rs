@@ -87,10 +87,21 @@ pub(crate) enum Target {
     New(ObjectKey),
 }
 
-/// What is to be said of an object before it is written: all that takes user code.
-pub(crate) struct Plan {
-    indexes: SmallVec<[Prepared; 2]>,
+impl Target {
+    const fn old(&self) -> Option<u32> {
+        match self {
+            Self::Old(slot) => Some(*slot),
+            Self::New(_) => None,
+        }
+    }
 }
+
+/// What is to be said of an object before it is written: all that takes user code.
+#[derive(Default)]
+pub(crate) struct Plan(
+    /// For each index, by its place among them, that has something to enter.
+    SmallVec<[(usize, Prepared); 2]>,
+);
 
 impl<K: Object> Clone for Root<K> {
     fn clone(&self) -> Self {
@@ -170,7 +181,7 @@ impl<K: Object> Root<K> {
     }
 
     /// The slot of a key, if there is one, and the key: the one that is here, if any.
-    pub(crate) fn resolve(&self, text: &KeyText) -> (Option<u32>, ObjectKey) {
+    pub(crate) fn resolve(&self, text: &KeyText<'_>) -> (Option<u32>, ObjectKey) {
         match self.find_slot(text) {
             Some((number, slot)) => (Some(number), slot.key.clone()),
             None => (None, text.to_key()),
@@ -179,7 +190,7 @@ impl<K: Object> Root<K> {
 
     /// Where to write the object of a key that was looked up, or is now. Counts no reference to a key that is here
     /// already: that would hold up the reads that follow.
-    pub(crate) fn target(&self, text: &KeyText) -> Target {
+    pub(crate) fn target(&self, text: &KeyText<'_>) -> Target {
         self.find(text)
             .map_or_else(|| Target::New(text.to_key()), Target::Old)
     }
@@ -212,52 +223,42 @@ impl<K: Object> Root<K> {
             .map(|index| &**index)
     }
 
-    /// Asks the index functions for all that it takes to write an object there. Runs user code, changes nothing.
-    pub(crate) fn plan(&self, target: &Target, object: &K) -> Plan {
-        let slot = match target {
-            Target::Old(slot) => Some(*slot),
-            Target::New(_) => None,
-        };
+    /// Asks the index functions for all that it takes to write an object there, and adds it to an empty plan. Runs user
+    /// code, changes nothing.
+    #[inline]
+    pub(crate) fn plan(&self, target: &Target, object: &K, plan: &mut Plan) {
         let Some(key) = self.target_key(target) else {
-            let indexes = SmallVec::new();
-            return Plan { indexes };
+            return;
         };
-        let indexes = self.indexes.iter();
-        let indexes = indexes.map(|index| index.prepare(slot, key, object));
-        Plan {
-            indexes: indexes.collect(),
+        let slot = target.old();
+        for (at, index) in self.indexes.iter().enumerate() {
+            index.prepare(slot, key, object, &mut |prepared| {
+                plan.0.push((at, prepared))
+            });
         }
     }
 
     /// Shows an object as planned on this version, and returns the one it replaces.
+    #[inline]
     pub(crate) fn place(
         &mut self,
         target: Target,
         object: Arc<K>,
-        plan: Plan,
+        plan: &mut Plan,
         effects: &mut Effects<K>,
     ) -> Option<Arc<K>> {
-        let number = match target {
-            Target::Old(slot) => slot,
-            Target::New(_) => self.slots.len(),
-        };
         if effects.wanted() {
             self.tell(&target, &object, effects);
         }
-        for (index, prepared) in self.indexes.iter_mut().zip(plan.indexes) {
-            if let Some(failure) = prepared.failure() {
-                effects.fail(failure);
-            }
-            index.apply(number, prepared);
+        let number = target.old().unwrap_or(self.slots.len());
+        if !plan.0.is_empty() {
+            self.enter(number, plan, effects);
         }
-        self.touch_values(number, effects);
+        if effects.watched() {
+            self.touch_values(number, effects);
+        }
         let Target::New(key) = target else {
-            self.stale.set(number, false);
-            let slot = self.slots.get_mut(number)?.as_mut()?;
-            if !mutant!("store-labels-outlive-their-copy") {
-                slot.labels = DigestCell::default();
-            }
-            return Some(std::mem::replace(&mut slot.object, object));
+            return self.replace(number, object);
         };
         let hash_of = |slot| {
             let slot = self.slots.get(slot).and_then(Option::as_ref);
@@ -273,15 +274,35 @@ impl<K: Object> Root<K> {
         None
     }
 
+    /// Enters into the indexes what was planned for an old slot, or for the next one.
+    fn enter(&mut self, number: u32, plan: &mut Plan, effects: &mut Effects<K>) {
+        for (at, prepared) in plan.0.drain(..) {
+            if let Prepared::Failed(failure) = &prepared {
+                effects.fail(failure);
+            }
+            self.indexes[at].apply(number, prepared);
+        }
+    }
+
+    /// Puts an object in the place of the one in a slot, which it returns.
+    #[inline]
+    fn replace(&mut self, number: u32, object: Arc<K>) -> Option<Arc<K>> {
+        if self.stale.count() > 0 {
+            self.stale.set(number, false);
+        }
+        let slot = self.slots.get_mut(number)?.as_mut()?;
+        if !mutant!("store-labels-outlive-their-copy") {
+            slot.labels = DigestCell::default();
+        }
+        Some(std::mem::replace(&mut slot.object, object))
+    }
+
     /// Tells those who listen of an object that is about to be shown.
     fn tell(&self, target: &Target, object: &Arc<K>, effects: &mut Effects<K>) {
         let Some(key) = self.target_key(target) else {
             return;
         };
-        let slot = match target {
-            Target::Old(slot) => Some(*slot),
-            Target::New(_) => None,
-        };
+        let slot = target.old();
         effects.change(key, slot.and_then(|slot| self.object(slot)), Some(object));
         effects.touch(Tag::key(key));
         if let Some(slot) = slot
@@ -353,8 +374,10 @@ impl<K: Object> Root<K> {
     /// Adds an empty index and fills it. Runs user code.
     pub(crate) fn add_index(&mut self, mut index: Box<dyn Table<K>>, effects: &mut Effects<K>) {
         for (slot, Slot { key, object, .. }) in (0..).zip(self.slots()) {
-            let prepared = index.prepare(None, key, object);
-            if let Some(failure) = prepared.failure() {
+            let mut found = None;
+            index.prepare(None, key, object, &mut |prepared| found = Some(prepared));
+            let Some(prepared) = found else { continue };
+            if let Prepared::Failed(failure) = &prepared {
                 effects.fail(failure);
             }
             index.apply(slot, prepared);

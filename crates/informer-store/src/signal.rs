@@ -22,6 +22,13 @@ impl Signal {
     pub(crate) fn notify(&self) {
         // Either this sees the listener, or the listener sees the change.
         fence(Ordering::SeqCst);
+        self.notify_of_locked();
+    }
+
+    /// The same for a change that was made under a lock, where all who listen look for it under that lock: then the
+    /// lock has ordered the two.
+    #[inline]
+    pub(crate) fn notify_of_locked(&self) {
         if self.listening.load(Ordering::Relaxed) > 0 && !mutant!("store-wakes-nobody") {
             self.event.notify(usize::MAX);
         }

@@ -7,7 +7,7 @@ use std::hash::Hash;
 use std::ops::{Bound, RangeBounds};
 use std::sync::Arc;
 
-use crate::index::{Index, IndexError, IndexStatus, Prepared, Table, TableOf};
+use crate::index::{Index, IndexError, IndexStatus, Table, TableOf};
 use crate::key::{KeyLike, ObjectKey};
 use crate::object::Object;
 use crate::pages::cloned;
@@ -238,8 +238,7 @@ impl<K: Object> Snapshot<K> {
     #[doc(alias = "Index")]
     pub fn index(&self, index: &str, object: &K) -> Result<Vec<Arc<K>>, IndexError> {
         let table = self.table_of::<String>(index)?;
-        let prepared = table.prepare(None, &ObjectKey::of(object), object);
-        Ok(self.union_of(table, &prepared))
+        Ok(self.union_of(table.postings_of(object)))
     }
 
     /// All values of a text index that have an object, in no particular order. There is no such value if there is no
@@ -348,8 +347,8 @@ impl<K: Object> Snapshot<K> {
         }
     }
 
-    fn union_of(&self, table: &TableOf<K, String>, prepared: &Prepared) -> Vec<Arc<K>> {
-        let postings: Vec<_> = table.postings_of(prepared).collect();
+    fn union_of<'a>(&self, postings: impl Iterator<Item = &'a Posting>) -> Vec<Arc<K>> {
+        let postings: Vec<_> = postings.collect();
         if let [only] = postings.as_slice() {
             return self.indexed(Some(only)).cloned().collect();
         }

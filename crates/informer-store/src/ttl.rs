@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::key::{KeyError, KeyLike, KeyText, ObjectKey};
+use crate::key::{KeyBuffer, KeyError, KeyLike, KeyText, ObjectKey};
 use crate::list::{List, Listed, Order};
 use crate::mutant;
 use crate::object::Object;
@@ -150,14 +150,15 @@ impl<K: Object> TtlStore<K> {
                 written: now,
                 ttl: (self.ttl_of)(&object),
             };
-            Ok((KeyText::try_of(&*object)?, stamp, object))
+            (stamp, object)
         };
-        let objects = objects.into_iter().map(Into::into);
-        let objects = objects.map(dated).collect::<Result<Vec<_>, KeyError>>()?;
+        let objects: Vec<_> = objects.into_iter().map(Into::into).map(dated).collect();
         let mut batch = self.store.begin_batch();
         let mut list = List::with_capacity(objects.len());
         let mut fresh = HashMap::with_capacity(objects.len());
-        for (text, stamp, object) in objects {
+        for (stamp, object) in objects {
+            let mut buffer = KeyBuffer::new();
+            let text = KeyText::try_of(&*object, &mut buffer)?;
             let (slot, key) = batch.root().resolve(&text);
             fresh.insert(key.clone(), stamp);
             list.push(slot, key, Listed::Object(object));

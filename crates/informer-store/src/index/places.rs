@@ -41,8 +41,8 @@ pub(super) enum Standing<'a> {
     LeftOut { position: u32 },
 }
 
-impl Standing<'_> {
-    pub(super) const fn places(&self) -> &[Place] {
+impl<'a> Standing<'a> {
+    pub(super) const fn places(self) -> &'a [Place] {
         match self {
             Self::In(places) => places,
             Self::LeftOut { .. } => &[],
@@ -56,6 +56,7 @@ impl Places {
         self.by_slot.len()
     }
 
+    #[inline]
     pub(super) fn get(&self, slot: u32) -> Option<Standing<'_>> {
         let place = self.by_slot.get(slot)?;
         Some(match place.value {

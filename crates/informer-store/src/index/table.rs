@@ -14,7 +14,7 @@ use crate::index::entries::Values;
 use crate::index::error::{IndexFailure, IndexStatus};
 use crate::index::ordered::OrderedValues;
 use crate::index::places::{Place, Places, Standing};
-use crate::index::values::IndexValues;
+use crate::index::values::{Found, IndexValues};
 use crate::key::{ObjectKey, hash_value};
 use crate::mutant;
 use crate::object::Object;
@@ -24,8 +24,15 @@ use crate::watch::Tag;
 /// What a store knows of an index, whatever its values are.
 pub(crate) trait Table<K>: Send + Sync {
     fn name(&self) -> &Arc<str>;
-    /// Asks the function for the values of an object that lives, or will live, in this slot. Changes nothing.
-    fn prepare(&self, slot: Option<u32>, key: &ObjectKey, object: &K) -> Prepared;
+    /// Asks the function for the values of an object that lives, or will live, in this slot. Changes nothing. Hands
+    /// over what is to be entered, unless the object in the slot has just these values.
+    fn prepare(
+        &self,
+        slot: Option<u32>,
+        key: &ObjectKey,
+        object: &K,
+        enter: &mut dyn FnMut(Prepared),
+    );
     /// Enters what was prepared for the object in an old slot, or in the next one. Runs no user code but what
     /// [`prepare`](Self::prepare) has run already.
     fn apply(&mut self, slot: u32, prepared: Prepared);
@@ -41,49 +48,11 @@ pub(crate) trait Table<K>: Send + Sync {
     fn as_any(&self) -> &dyn Any;
 }
 
-/// The values of one object, ready to be entered.
-#[derive(Default)]
-pub(crate) struct Prepared {
-    /// Values the index has.
-    known: SmallVec<[u32; 2]>,
-    /// Values it does not have yet.
-    pub(super) fresh: Vec<Fresh>,
-    failure: Option<Box<IndexFailure>>,
-    /// True if the object in the slot has exactly these values already.
-    is_unchanged: bool,
-}
-
-pub(crate) struct Fresh {
-    pub(super) hash: u32,
-    pub(super) value: Arc<dyn Any + Send + Sync>,
-}
-
-impl Prepared {
-    pub(super) fn add_known(&mut self, id: u32) {
-        if !self.known.contains(&id) {
-            self.known.push(id);
-        }
-    }
-
-    /// True if an object that stands there has just these values.
-    fn is(&self, standing: Standing<'_>) -> bool {
-        let Standing::In(places) = standing else {
-            return false;
-        };
-        self.fresh.is_empty()
-            && places
-                .iter()
-                .map(|place| place.value)
-                .eq(self.known.iter().copied())
-    }
-
-    pub(super) fn len(&self) -> usize {
-        self.known.len() + self.fresh.len()
-    }
-
-    pub(crate) fn failure(&self) -> Option<&IndexFailure> {
-        self.failure.as_deref()
-    }
+/// What is to be entered of one object.
+pub(crate) enum Prepared {
+    Values(Found),
+    /// The function failed.
+    Failed(Box<IndexFailure>),
 }
 
 /// An index whose values are of type `V`.
@@ -158,16 +127,36 @@ impl<K: 'static, V: Hash + Eq + Send + Sync + 'static> TableOf<K, V> {
         Some(order.range(range).filter_map(with_slots))
     }
 
-    /// The slots of the values that were prepared and are known.
-    pub(crate) fn postings_of<'a>(
-        &'a self,
-        prepared: &'a Prepared,
-    ) -> impl Iterator<Item = &'a Posting> {
-        prepared
-            .known
-            .iter()
-            .filter_map(|&id| self.values.entry(id))
+    /// The slots of the known values of an object; none if the function fails on it.
+    pub(crate) fn postings_of<'a>(&'a self, object: &K) -> impl Iterator<Item = &'a Posting>
+    where
+        K: Object,
+    {
+        let mut found = None;
+        self.prepare(None, &ObjectKey::of(object), object, &mut |prepared| {
+            found = Some(prepared);
+        });
+        let known = match found {
+            Some(Prepared::Values(found)) => found.known,
+            Some(Prepared::Failed(_)) | None => SmallVec::new(),
+        };
+        known
+            .into_iter()
+            .filter_map(|id| self.values.entry(id))
             .map(|entry| &entry.slots)
+    }
+
+    #[cold]
+    fn failed(&self, key: &ObjectKey, message: String, panicked: bool) -> Prepared
+    where
+        K: Object,
+    {
+        Prepared::Failed(Box::new(IndexFailure {
+            index: Arc::clone(self.definition.name()),
+            key: key.clone(),
+            message: Arc::from(message),
+            panicked,
+        }))
     }
 
     /// Takes a slot out of a value, or several.
@@ -187,13 +176,13 @@ impl<K: 'static, V: Hash + Eq + Send + Sync + 'static> TableOf<K, V> {
     }
 
     /// Enters an object into values; where it is already, it stays.
-    fn link(&mut self, slot: u32, old: &[Place], prepared: Prepared) {
+    fn link(&mut self, slot: u32, old: &[Place], found: Found) {
         let mut places = SmallVec::<[Place; 2]>::new();
-        for &id in &prepared.known {
+        for &id in &found.known {
             let stays = old.iter().find(|place| place.value == id).copied();
             places.push(stays.unwrap_or_else(|| self.values.link(id, slot)));
         }
-        for fresh in prepared.fresh {
+        for fresh in found.fresh {
             if let Ok(value) = fresh.value.downcast::<V>() {
                 let id = self.values.add(fresh.hash, value);
                 places.push(self.values.link(id, slot));
@@ -208,60 +197,54 @@ impl<K: Object, V: Hash + Eq + Send + Sync + 'static> Table<K> for TableOf<K, V>
         self.definition.name()
     }
 
-    fn prepare(&self, slot: Option<u32>, key: &ObjectKey, object: &K) -> Prepared {
+    fn prepare(
+        &self,
+        slot: Option<u32>,
+        key: &ObjectKey,
+        object: &K,
+        enter: &mut dyn FnMut(Prepared),
+    ) {
         let standing = slot.and_then(|slot| self.places.get(slot));
-        let hint = standing.and_then(|standing| standing.places().first().map(|place| place.value));
-        let mut values = IndexValues {
-            known: &self.values,
-            hint,
-            found: Prepared::default(),
-        };
+        let stood = matches!(standing, Some(Standing::In(_)));
+        let places = standing.map_or(&[][..], Standing::places);
+        let mut values = IndexValues::new(&self.values, places);
         let call = || self.definition.call(object, &mut values);
-        let (message, panicked) = match catch_unwind(AssertUnwindSafe(call)) {
-            Ok(None) => {
-                let mut found = values.found;
-                found.is_unchanged = standing.is_some_and(|standing| found.is(standing));
-                return found;
-            }
-            Ok(Some(message)) => (message, false),
-            Err(panic) => (panic_message(&*panic), true),
-        };
-        let failure = IndexFailure {
-            index: Arc::clone(self.definition.name()),
-            key: key.clone(),
-            message: Arc::from(message),
-            panicked,
-        };
-        Prepared {
-            failure: Some(Box::new(failure)),
-            ..Prepared::default()
+        match catch_unwind(AssertUnwindSafe(call)) {
+            Ok(None) if stood && values.says_the_same() => {}
+            Ok(None) => enter(Prepared::Values(values.found())),
+            Ok(Some(message)) => enter(self.failed(key, message, false)),
+            Err(panic) => enter(self.failed(key, panic_message(&*panic), true)),
         }
     }
 
-    fn apply(&mut self, slot: u32, mut prepared: Prepared) {
-        if prepared.is_unchanged {
-            return;
-        }
+    fn apply(&mut self, slot: u32, prepared: Prepared) {
+        let result = match prepared {
+            Prepared::Values(found) => Ok(found),
+            Prepared::Failed(failure) => Err(failure),
+        };
         let old = self.places.get(slot).unwrap_or(Standing::In(&[]));
         let left_out = match old {
             Standing::LeftOut { position } => Some(position),
             Standing::In(_) => None,
         };
         let old = SmallVec::<[Place; 2]>::from_slice(old.places());
-        let stays =
-            |place: &Place| prepared.failure.is_none() && prepared.known.contains(&place.value);
-        let stays = |place: &Place| stays(place) || mutant!("store-index-keeps-old-values");
+        let stays = |place: &Place| {
+            mutant!("store-index-keeps-old-values")
+                || matches!(&result, Ok(found) if found.known.contains(&place.value))
+        };
         let gone: SmallVec<[Place; 2]> = old.iter().filter(|p| !stays(p)).copied().collect();
         if let Some(position) = left_out {
             self.unleave(position);
         }
         self.unlink(&gone);
-        let Some(failure) = prepared.failure.take() else {
-            return self.link(slot, &old, prepared);
-        };
-        self.failures += 1;
-        self.last_failure = Some(Arc::new(*failure));
-        self.places.set_left_out(slot, self.left_out.push(slot));
+        match result {
+            Ok(found) => self.link(slot, &old, found),
+            Err(failure) => {
+                self.failures += 1;
+                self.last_failure = Some(Arc::new(*failure));
+                self.places.set_left_out(slot, self.left_out.push(slot));
+            }
+        }
     }
 
     fn swap_remove(&mut self, slot: u32) {

@@ -5,8 +5,10 @@ use std::borrow::Borrow;
 use std::hash::Hash;
 use std::sync::Arc;
 
+use smallvec::SmallVec;
+
 use crate::index::entries::Values;
-use crate::index::table::{Fresh, Prepared};
+use crate::index::places::Place;
 use crate::key::hash_value;
 
 /// Collects the index values of one object. A value the index already has is not copied.
@@ -26,35 +28,119 @@ use crate::key::hash_value;
 /// # Ok::<(), informer_store::IndexError>(())
 /// ```
 pub struct IndexValues<'a, V: 'static = String> {
-    pub(super) known: &'a Values<V>,
-    /// The value that the object had so far: most often it has it still.
-    pub(super) hint: Option<u32>,
-    pub(super) found: Prepared,
+    known: &'a Values<V>,
+    /// Where the object stood so far: most often it stands there still.
+    standing: &'a [Place],
+    said: Said,
+}
+
+/// What a function has said of an object.
+enum Said {
+    /// So many of the first of the values that it had, in their order, and nothing else.
+    Again(usize),
+    Other(Found),
+}
+
+/// Values of one object.
+pub(crate) struct Found {
+    /// Values the index has.
+    pub(super) known: SmallVec<[u32; 2]>,
+    /// Values it does not have yet.
+    pub(super) fresh: Vec<Fresh>,
+}
+
+pub(crate) struct Fresh {
+    pub(super) hash: u32,
+    pub(super) value: Arc<dyn Any + Send + Sync>,
 }
 
 impl<V> std::fmt::Debug for IndexValues<'_, V> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let found = match &self.said {
+            Said::Again(count) => *count,
+            Said::Other(found) => found.known.len() + found.fresh.len(),
+        };
         f.debug_struct("IndexValues")
-            .field("found", &self.found.len())
+            .field("found", &found)
             .finish_non_exhaustive()
+    }
+}
+
+impl<'a, V> IndexValues<'a, V> {
+    /// Of an object that stood there so far, in an index that knows these values.
+    pub(super) const fn new(known: &'a Values<V>, standing: &'a [Place]) -> Self {
+        Self {
+            known,
+            standing,
+            said: Said::Again(0),
+        }
+    }
+
+    /// True if the object has just the values that it had so far.
+    #[inline]
+    pub(super) const fn says_the_same(&self) -> bool {
+        matches!(self.said, Said::Again(count) if count == self.standing.len())
+    }
+
+    /// The values of the object.
+    pub(super) fn found(self) -> Found {
+        match self.said {
+            Said::Again(count) => Found::again(&self.standing[..count]),
+            Said::Other(found) => found,
+        }
+    }
+}
+
+impl Found {
+    fn again(places: &[Place]) -> Self {
+        Self {
+            known: places.iter().map(|place| place.value).collect(),
+            fresh: Vec::new(),
+        }
     }
 }
 
 impl<V: Hash + Eq + Send + Sync + 'static> IndexValues<'_, V> {
     /// The object has this value. Saying it twice is the same as once.
+    #[inline]
     pub fn push<Q>(&mut self, value: &Q)
     where
         V: Borrow<Q>,
         Q: Hash + Eq + ToOwned<Owned = V> + ?Sized,
     {
-        if let Some(hint) = self.hint
-            && self.known.is(hint, value)
+        if let Said::Again(count) = &mut self.said
+            && let Some(next) = self.standing.get(*count)
+            && self.known.is(next.value, value)
         {
-            return self.found.add_known(hint);
+            *count += 1;
+            return;
         }
+        self.push_other(value);
+    }
+
+    /// The object has this value, which is not the next of those that it had.
+    fn push_other<Q>(&mut self, value: &Q)
+    where
+        V: Borrow<Q>,
+        Q: Hash + Eq + ToOwned<Owned = V> + ?Sized,
+    {
         let hash = hash_value(value);
-        if let Some(id) = self.known.find(hash, value) {
-            return self.found.add_known(id);
+        let id = self.known.find(hash, value);
+        if let Said::Again(count) = self.said {
+            let again = &self.standing[..count];
+            if again.iter().any(|place| Some(place.value) == id) {
+                return;
+            }
+            self.said = Said::Other(Found::again(again));
+        }
+        let Said::Other(found) = &mut self.said else {
+            return;
+        };
+        if let Some(id) = id {
+            if !found.known.contains(&id) {
+                found.known.push(id);
+            }
+            return;
         }
         let is_it = |fresh: &Fresh| {
             fresh.hash == hash
@@ -63,11 +149,11 @@ impl<V: Hash + Eq + Send + Sync + 'static> IndexValues<'_, V> {
                     .downcast_ref::<V>()
                     .is_some_and(|known| known.borrow() == value)
         };
-        if !self.found.fresh.iter().any(is_it) {
+        if !found.fresh.iter().any(is_it) {
             let value = value.to_owned();
             self.known.rehearse(&value);
             let value: Arc<dyn Any + Send + Sync> = Arc::new(value);
-            self.found.fresh.push(Fresh { hash, value });
+            found.fresh.push(Fresh { hash, value });
         }
     }
 

@@ -15,7 +15,7 @@ mod parse;
 mod text;
 
 pub use self::parse::{KeyError, ParseKeyError};
-pub(crate) use self::text::{KeyText, hash_value};
+pub(crate) use self::text::{KeyBuffer, KeyText, hash_value};
 
 /// Where an object lives: its namespace and name, and the cluster for caches that span several.
 ///
@@ -68,7 +68,7 @@ pub trait KeyLike: sealed::Sealed {
 mod sealed {
     pub trait Sealed {}
     impl Sealed for super::ObjectKey {}
-    impl Sealed for super::KeyText {}
+    impl Sealed for super::KeyText<'_> {}
     impl Sealed for str {}
     impl Sealed for String {}
     impl<T: Sealed + ?Sized> Sealed for &T {}
@@ -137,7 +137,7 @@ impl ObjectKey {
     /// # Errors
     /// When the object has no name.
     pub fn try_of<K: Object>(object: &K) -> Result<Self, KeyError> {
-        Ok(KeyText::try_of(object)?.to_key())
+        Ok(KeyText::try_of(object, &mut KeyBuffer::new())?.to_key())
     }
 
     /// The same key in a named cluster; in none, if the name is empty.
@@ -151,7 +151,7 @@ impl ObjectKey {
     }
 
     fn build(cluster: Option<&str>, namespace: &str, name: &str) -> Self {
-        KeyText::new(cluster, namespace, name).to_key()
+        KeyText::new(cluster, namespace, name, &mut KeyBuffer::new()).to_key()
     }
 
     /// The canonical text: `namespace/name`, `name`, or either after `cluster//`.

@@ -86,7 +86,8 @@ proptest! {
         let cluster = cluster.as_deref().filter(|cluster| !cluster.is_empty());
         prop_assert_eq!(key.cluster(), cluster);
         prop_assert_eq!(short_hash(&key), short_hash(&text));
-        let built = KeyText::new(cluster, &namespace, &name);
+        let mut buffer = KeyBuffer::new();
+        let built = KeyText::new(cluster, &namespace, &name, &mut buffer);
         prop_assert_eq!(short_hash(&built), short_hash(&key));
         prop_assert_eq!(built.to_key(), key.clone());
         prop_assert_eq!(text.parse::<ObjectKey>(), Ok(key.clone()));

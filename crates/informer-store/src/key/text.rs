@@ -41,60 +41,74 @@ const fn fold(hash: u64) -> u32 {
     (hash ^ (hash >> 32)) as u32
 }
 
-/// The text of a key on the stack: enough to look an object up, and to make the key of it.
-pub(crate) struct KeyText {
-    text: TextBuffer,
+/// The text of a key, enough to look an object up and to make the key of it.
+pub(crate) struct KeyText<'a> {
+    text: &'a str,
     header: Header,
 }
 
 /// Texts up to this length need no allocation; few are longer.
 const SHORT: usize = 192;
 
-enum TextBuffer {
-    Short(ArrayString<SHORT>),
-    Long(String),
+/// Where a text is put together: on the stack, most often. A text is not moved, as copying it takes as long as making
+/// it.
+pub(crate) struct KeyBuffer {
+    short: ArrayString<SHORT>,
+    long: String,
 }
 
-impl TextBuffer {
-    fn as_str(&self) -> &str {
-        match self {
-            Self::Short(text) => text,
-            Self::Long(text) => text,
+impl KeyBuffer {
+    #[inline]
+    pub(crate) const fn new() -> Self {
+        Self {
+            short: ArrayString::new_const(),
+            long: String::new(),
         }
     }
 
-    /// Returns the length after it.
-    fn push(&mut self, part: &str) -> usize {
-        match self {
-            // It was chosen because all parts fit.
-            Self::Short(text) => text.push_str(part),
-            Self::Long(text) => text.push_str(part),
-        }
-        self.as_str().len()
-    }
-}
-
-impl KeyText {
-    pub(super) fn new(cluster: Option<&str>, namespace: &str, name: &str) -> Self {
+    /// The parts one after the other.
+    #[inline]
+    fn join(&mut self, cluster: Option<&str>, namespace: &str, name: &str) -> &str {
         let before = cluster.map_or(0, |cluster| cluster.len() + AFTER_CLUSTER.len());
-        let length = before + namespace.len() + 1 + name.len();
-        let mut text = if length <= SHORT {
-            TextBuffer::Short(ArrayString::new_const())
-        } else {
-            TextBuffer::Long(String::with_capacity(length))
-        };
-        let mut namespace_at = 0;
+        if before + namespace.len() + 1 + name.len() > SHORT {
+            return self.join_long(cluster, namespace, name);
+        }
+        let text = &mut self.short;
+        text.clear();
         if let Some(cluster) = cluster {
-            text.push(cluster);
-            namespace_at = text.push(AFTER_CLUSTER);
+            text.push_str(cluster);
+            text.push_str(AFTER_CLUSTER);
         }
-        let mut name_at = namespace_at;
         if !namespace.is_empty() {
-            text.push(namespace);
-            name_at = text.push("/");
+            text.push_str(namespace);
+            text.push_str("/");
         }
-        text.push(name);
-        let hash = hash_text(text.as_str());
+        text.push_str(name);
+        text
+    }
+
+    #[cold]
+    fn join_long(&mut self, cluster: Option<&str>, namespace: &str, name: &str) -> &str {
+        let after_cluster = cluster.map_or("", |_| AFTER_CLUSTER);
+        let after_namespace = if namespace.is_empty() { "" } else { "/" };
+        let cluster = cluster.unwrap_or_default();
+        self.long = [cluster, after_cluster, namespace, after_namespace, name].concat();
+        &self.long
+    }
+}
+
+impl<'a> KeyText<'a> {
+    #[inline]
+    pub(super) fn new(
+        cluster: Option<&str>,
+        namespace: &str,
+        name: &str,
+        buffer: &'a mut KeyBuffer,
+    ) -> Self {
+        let namespace_at = cluster.map_or(0, |cluster| cluster.len() + AFTER_CLUSTER.len());
+        let after_namespace = usize::from(!namespace.is_empty());
+        let name_at = namespace_at + namespace.len() + after_namespace;
+        let text = buffer.join(cluster, namespace, name);
         // No server allows parts this long; such a text is all name.
         let offsets = u16::try_from(namespace_at)
             .ok()
@@ -103,7 +117,7 @@ impl KeyText {
         Self {
             text,
             header: Header {
-                hash,
+                hash: hash_text(text),
                 namespace_at,
                 name_at,
             },
@@ -111,26 +125,26 @@ impl KeyText {
     }
 
     /// The text of an object's key.
-    pub(crate) fn try_of<K: Object>(object: &K) -> Result<Self, KeyError> {
-        let namespace = object.namespace();
-        if object.name().is_empty() {
+    #[inline]
+    pub(crate) fn try_of<K: Object>(
+        object: &K,
+        buffer: &'a mut KeyBuffer,
+    ) -> Result<Self, KeyError> {
+        let (namespace, name) = (object.namespace(), object.name());
+        if name.is_empty() {
             return Err(KeyError::new(namespace));
         }
-        Ok(Self::new(
-            None,
-            namespace.unwrap_or_default(),
-            object.name(),
-        ))
+        Ok(Self::new(None, namespace.unwrap_or_default(), name, buffer))
     }
 
     pub(crate) fn to_key(&self) -> ObjectKey {
-        ObjectKey(Arc::from_header_and_str(self.header, self.text.as_str()))
+        ObjectKey(Arc::from_header_and_str(self.header, self.text))
     }
 }
 
-impl KeyLike for KeyText {
+impl KeyLike for KeyText<'_> {
     fn as_text(&self) -> &str {
-        self.text.as_str()
+        self.text
     }
 
     fn text_hash(&self) -> u32 {

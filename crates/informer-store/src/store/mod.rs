@@ -6,16 +6,14 @@ mod shared;
 use std::fmt;
 use std::sync::Arc;
 
-use shared::Published;
-pub(crate) use shared::{Shared, Writer};
+pub(crate) use shared::{Shared, Turn};
 
 use crate::batch::Batch;
-use crate::key::{KeyError, KeyLike, KeyText, ObjectKey};
+use crate::key::{KeyBuffer, KeyError, KeyLike, KeyText, ObjectKey};
 use crate::list::{List, Listed, Order};
 use crate::object::Object;
-use crate::root::{Root, Target};
+use crate::root::{Plan, Root, Target};
 use crate::snapshot::Snapshot;
-use crate::sync::MutexGuard;
 use crate::version::ResourceVersion;
 
 /// An indexed set of Kubernetes objects in memory.
@@ -96,11 +94,11 @@ impl<K: Object> Store<K> {
     /// When the object has no name.
     pub fn add(&self, object: impl Into<Arc<K>>) -> Result<Option<Arc<K>>, KeyError> {
         let object = object.into();
-        let text = KeyText::try_of(&*object)?;
-        let writer = self.shared.lock_writer();
-        let published = self.shared.read();
-        let target = published.target(&text);
-        Ok(self.write(writer, published, target, object))
+        let mut buffer = KeyBuffer::new();
+        let text = KeyText::try_of(&*object, &mut buffer)?;
+        let turn = self.shared.turn();
+        let target = turn.target(&text);
+        Ok(self.write(turn, target, object))
     }
 
     /// The same as [`add`](Self::add).
@@ -113,49 +111,39 @@ impl<K: Object> Store<K> {
 
     /// Adds an object under a key of the caller's choice, or replaces the one there, which is returned.
     pub fn upsert(&self, key: ObjectKey, object: Arc<K>) -> Option<Arc<K>> {
-        let writer = self.shared.lock_writer();
-        let published = self.shared.read();
-        let target = Root::<K>::target_in(published.find(&key), key);
-        self.write(writer, published, target, object)
+        let turn = self.shared.turn();
+        let target = Root::<K>::target_in(turn.find(&key), key);
+        self.write(turn, target, object)
     }
 
     /// Writes one object where it belongs.
-    fn write(
-        &self,
-        writer: MutexGuard<'_, Writer>,
-        published: Published<'_, K>,
-        target: Target,
-        object: Arc<K>,
-    ) -> Option<Arc<K>> {
-        if published.overlay.is_some() {
-            drop(published);
-            let mut batch = Batch::continuing(&self.shared, writer);
+    #[inline]
+    fn write(&self, turn: Turn<'_, K>, target: Target, object: Arc<K>) -> Option<Arc<K>> {
+        if turn.overlay.is_some() {
+            let mut batch = Batch::in_turn(&self.shared, turn);
             let old = batch.write(target, object);
             batch.commit();
             return old;
         }
-        let plan = published.plan(&target, &object);
-        drop(published);
-        self.shared.change(writer, |root, effects| {
-            root.place(target, object, plan, effects)
+        let mut plan = Plan::default();
+        turn.plan(&target, &object, &mut plan);
+        self.shared.change(turn, |root, effects| {
+            root.place(target, object, &mut plan, effects)
         })
     }
 
     /// Takes the object of a key out.
     pub fn delete<Q: KeyLike + ?Sized>(&self, key: &Q) -> Option<Arc<K>> {
-        let writer = self.shared.lock_writer();
-        let published = self.shared.read();
-        published.find(key)?;
-        let has_overlay = published.overlay.is_some();
-        drop(published);
-        if has_overlay {
-            let mut batch = Batch::continuing(&self.shared, writer);
+        let turn = self.shared.turn();
+        turn.find(key)?;
+        if turn.overlay.is_some() {
+            let mut batch = Batch::in_turn(&self.shared, turn);
             let old = batch.remove(key);
             batch.commit();
             return old;
         }
         self.shared
-            .change(writer, |root, effects| root.take(key, effects))
+            .change(turn, |root, effects| root.take(key, effects))
     }
 
     /// Replaces everything by these objects, at this resource version, in one step. Objects equal to those stored (in
@@ -173,7 +161,9 @@ impl<K: Object> Store<K> {
         let mut batch = self.begin_batch();
         let mut list = List::with_capacity(objects.len());
         for object in objects {
-            let (slot, key) = batch.root().resolve(&KeyText::try_of(&*object)?);
+            let mut buffer = KeyBuffer::new();
+            let text = KeyText::try_of(&*object, &mut buffer)?;
+            let (slot, key) = batch.root().resolve(&text);
             list.push(slot, key, Listed::Object(object));
         }
         list.write_to(&mut batch, Order::AsListed, resource_version);

@@ -1,27 +1,28 @@
 //! What the handles of one store share: the published version, and who waits for the next.
 //!
-//! # Lock order
-//! `writer`, then `root`. `writer` is held by one write or batch at a time and while index functions run; `root` for
-//! a clone, a swap, or one change in place. Index functions run for a single write while `root` is held for reading:
-//! readers pass, and no writer can wait for it, as each holds `writer` first. The logs and lists of those who listen have
-//! locks of their own, taken last.
+//! # The lock
+//! Reads hold `root` for reading, for a clone or a short look. A write or a batch takes its turn by holding `root` as
+//! the one reader that may become the only holder: readers pass while index functions run, other writers wait. It
+//! becomes the only holder for a swap or one change in place. The logs and lists of those who listen have locks of their
+//! own, taken last.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use crate::changes::ChangeLog;
+use crate::changes::{Change, ChangeLog};
 use crate::effects::{Effects, Touched};
 use crate::index::IndexFailure;
 use crate::object::Object;
 use crate::overlay;
 use crate::root::Root;
 use crate::signal::Signal;
-use crate::sync::{AtomicBool, AtomicUsize, Mutex, MutexGuard, RwLock, RwLockReadGuard};
+use crate::sync::{
+    AtomicBool, AtomicUsize, RwLock, RwLockReadGuard, RwLockUpgradableReadGuard, RwLockWriteGuard,
+};
 use crate::watch::Watches;
 
 pub(crate) struct Shared<K> {
     root: RwLock<triomphe::Arc<Root<K>>>,
-    writer: Mutex<Writer>,
     /// Told of every publication.
     pub(crate) published: Signal,
     /// Told once nothing feeds the store any more.
@@ -38,14 +39,13 @@ type Report = dyn Fn(&IndexFailure) + Send + Sync;
 /// The published version, which stays so while this is held.
 pub(crate) type Published<'a, K> = RwLockReadGuard<'a, triomphe::Arc<Root<K>>>;
 
-/// The right to write, held by one at a time.
-pub(crate) struct Writer(());
+/// The published version for the one whose turn it is to write.
+pub(crate) type Turn<'a, K> = RwLockUpgradableReadGuard<'a, triomphe::Arc<Root<K>>>;
 
 impl<K> Default for Shared<K> {
     fn default() -> Self {
         Self {
             root: RwLock::new(triomphe::Arc::new(Root::default())),
-            writer: Mutex::new(Writer(())),
             published: Signal::default(),
             ended: Signal::default(),
             is_closed: AtomicBool::new(false),
@@ -58,8 +58,10 @@ impl<K> Default for Shared<K> {
 }
 
 impl<K: Object> Shared<K> {
-    pub(crate) fn lock_writer(&self) -> MutexGuard<'_, Writer> {
-        self.writer.lock()
+    /// Waits for the turn to write.
+    #[inline]
+    pub(crate) fn turn(&self) -> Turn<'_, K> {
+        self.root.upgradable_read()
     }
 
     pub(crate) fn root(&self) -> triomphe::Arc<Root<K>> {
@@ -72,6 +74,7 @@ impl<K: Object> Shared<K> {
     }
 
     /// What a write that begins now has to gather.
+    #[inline]
     pub(crate) fn effects(&self) -> Effects<K> {
         Effects {
             touched: if self.watches.is_empty() {
@@ -80,54 +83,76 @@ impl<K: Object> Shared<K> {
                 Touched::These(Vec::new())
             },
             changes: self.log.is_wanted().then(Vec::new),
-            failures: self.report.read().is_some().then(Vec::new),
+            failures: Vec::new(),
         }
     }
 
-    /// Puts a new version in the place of the old one, for the holder of the writer's lock. Returns its revision.
-    pub(crate) fn publish(&self, mut root: Root<K>) -> u64 {
+    /// Puts a new version in the place of the one that was read, and ends the turn.
+    pub(crate) fn publish(&self, turn: Turn<'_, K>, mut root: Root<K>, effects: Effects<K>) {
         root.revision += 1;
         let revision = root.revision;
         let root = triomphe::Arc::new(root);
-        let old = std::mem::replace(&mut *self.root.write(), root);
+        let mut published = RwLockUpgradableReadGuard::upgrade(turn);
+        let old = std::mem::replace(&mut *published, root);
+        self.log(published, revision, effects.changes);
         // Freed here, after the lock.
         drop(old);
-        revision
+        self.tell(effects.touched, effects.failures);
     }
 
-    /// Makes one change: in place if nobody else holds this version, beside it if somebody does.
+    /// Makes one change and ends the turn: in place if nobody else holds this version, beside it if somebody does.
+    #[inline]
     pub(crate) fn change<R>(
         &self,
-        writer: MutexGuard<'_, Writer>,
+        turn: Turn<'_, K>,
         change: impl FnOnce(&mut Root<K>, &mut Effects<K>) -> R,
     ) -> R {
+        let mut published = RwLockUpgradableReadGuard::upgrade(turn);
         let mut effects = self.effects();
-        let mut published = self.root.write();
         if let Some(root) = triomphe::Arc::get_mut(&mut published) {
             let result = change(root, &mut effects);
             root.revision += 1;
             let revision = root.revision;
-            drop(published);
-            self.tell(writer, revision, effects);
+            self.log(published, revision, effects.changes);
+            self.tell(effects.touched, effects.failures);
             return result;
         }
-        let mut root = Root::clone(&published);
-        drop(published);
+        let turn = RwLockWriteGuard::downgrade_to_upgradable(published);
+        let mut root = Root::clone(&turn);
         let result = change(&mut root, &mut effects);
-        let revision = self.publish(root);
-        self.tell(writer, revision, effects);
+        self.publish(turn, root, effects);
         result
     }
 
-    /// Tells those who listen of what was published, and ends the write.
-    pub(crate) fn tell(&self, writer: MutexGuard<'_, Writer>, revision: u64, effects: Effects<K>) {
-        self.log.append(revision, effects.changes);
-        drop(writer);
-        self.watches.tell(effects.touched);
-        self.published.notify();
-        let Some(failures) = effects.failures.filter(|failures| !failures.is_empty()) else {
-            return;
-        };
+    /// Writes down what was published, for those who poll, and ends the turn: in the order of the revisions.
+    #[inline]
+    fn log(
+        &self,
+        published: RwLockWriteGuard<'_, triomphe::Arc<Root<K>>>,
+        revision: u64,
+        changes: Option<Vec<Change<K>>>,
+    ) {
+        // Whoever subscribes from now on finds the revision published.
+        if self.log.is_wanted() {
+            // Who subscribes just now may hold the log and wait to read.
+            let turn = RwLockWriteGuard::downgrade_to_upgradable(published);
+            self.log.append(revision, changes);
+            drop(turn);
+        }
+    }
+
+    /// Tells those who listen of what was published.
+    #[inline]
+    fn tell(&self, touched: Touched, failures: Vec<IndexFailure>) {
+        self.watches.tell(touched);
+        self.published.notify_of_locked();
+        if !failures.is_empty() {
+            self.report(&failures);
+        }
+    }
+
+    #[cold]
+    fn report(&self, failures: &[IndexFailure]) {
         let report = self.report.read().clone();
         if let Some(report) = report {
             failures.iter().for_each(|failure| report(failure));
