@@ -91,6 +91,7 @@ mod priority;
 mod queue;
 mod schedule;
 mod shared;
+mod signal;
 mod state;
 mod sync;
 mod work;

@@ -116,6 +116,7 @@ impl<T: Item> WorkQueue<T> {
 
     /// The next item, if one waits or is due.
     #[must_use]
+    #[inline]
     pub fn try_get(&self) -> Option<Work<T>> {
         let taken = self.shared.take()?;
         Some(Work::new(Arc::clone(&self.shared), taken))
@@ -149,7 +150,8 @@ impl<T: Item> WorkQueue<T> {
             if let Some(work) = self.try_get() {
                 return Some(work);
             }
-            let mut listener = pin!(self.shared.ready.listen());
+            let _waiting = self.shared.ready.waiting();
+            let mut listener = pin!(self.shared.ready.event().listen());
             match self.next() {
                 Next::Work(work) => return Some(work),
                 Next::Over => return None,
@@ -178,7 +180,8 @@ impl<T: Item> WorkQueue<T> {
             if let Some(work) = self.try_get() {
                 return Some(work);
             }
-            event_listener::listener!(self.shared.ready => listener);
+            let _waiting = self.shared.ready.waiting();
+            event_listener::listener!(self.shared.ready.event() => listener);
             match self.next() {
                 Next::Work(work) => return Some(work),
                 Next::Over => return None,
@@ -221,7 +224,8 @@ impl<T: Item> WorkQueue<T> {
     pub async fn shut_down_with_drain(&self) -> Result<(), DrainCancelled> {
         self.shared.change(|state| state.shut_down(true));
         loop {
-            let listener = self.shared.idle.listen();
+            let _waiting = self.shared.idle.waiting();
+            let listener = self.shared.idle.event().listen();
             if let Some(end) = self.drained() {
                 return end;
             }
@@ -238,7 +242,8 @@ impl<T: Item> WorkQueue<T> {
 
         self.shared.change(|state| state.shut_down(true));
         loop {
-            event_listener::listener!(self.shared.idle => listener);
+            let _waiting = self.shared.idle.waiting();
+            event_listener::listener!(self.shared.idle.event() => listener);
             if let Some(end) = self.drained() {
                 return end;
             }

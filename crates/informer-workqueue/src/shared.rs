@@ -7,22 +7,21 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use event_listener::Event;
-
 use crate::Item;
 use crate::config::{Clock, Config};
 use crate::limit::RateLimiter;
 use crate::metrics::Metrics;
 use crate::priority::Priority;
-use crate::state::{Finish, State, Taken};
+use crate::signal::Signal;
+use crate::state::{Finish, Outline, State, Taken};
 use crate::sync::Mutex;
 
 pub(crate) struct Shared<T> {
     state: Mutex<State<T>>,
     /// There is more to take, an earlier time to wait for, or nothing more to come.
-    pub(crate) ready: Event,
+    pub(crate) ready: Signal,
     /// The queue is shut down, and idle or no longer draining.
-    pub(crate) idle: Event,
+    pub(crate) idle: Signal,
     limiter: Arc<dyn RateLimiter<T>>,
     metrics: Option<Arc<dyn Metrics>>,
     clock: Arc<Clock>,
@@ -33,8 +32,8 @@ impl<T: Item> Shared<T> {
     pub(crate) fn new(config: Config<T>) -> Self {
         Self {
             state: Mutex::new(State::new(config.limits)),
-            ready: Event::new(),
-            idle: Event::new(),
+            ready: Signal::new(),
+            idle: Signal::new(),
             limiter: config.limiter,
             metrics: config.metrics,
             began: (config.clock)(),
@@ -61,6 +60,7 @@ impl<T: Item> Shared<T> {
     }
 
     /// Runs a transition and wakes those who can go on after it.
+    #[inline]
     pub(crate) fn change<R>(&self, transition: impl FnOnce(&mut State<T>) -> R) -> R {
         let mut state = self.state.lock();
         let before = state.outline();
@@ -69,26 +69,31 @@ impl<T: Item> Shared<T> {
         let garbage = state.take_garbage();
         drop(state);
         drop(garbage);
-        let is_earlier = |due| before.next_due.is_none_or(|before| due < before);
-        if after.is_shut_down != before.is_shut_down || after.next_due.is_some_and(is_earlier) {
-            self.ready.notify(usize::MAX);
-        } else if after.ready > before.ready {
-            self.ready.notify_additional(after.ready - before.ready);
-        }
-        if after.is_shut_down && (after.is_idle || !after.is_draining) {
-            self.idle.notify(usize::MAX);
-        }
-        if let Some(metrics) = self
-            .metrics
-            .as_ref()
-            .filter(|_| after.ready != before.ready)
-        {
-            metrics.depth(after.ready);
-        }
+        self.tell(before, after);
         result
     }
 
+    /// Wakes those who can go on after a change.
+    #[inline]
+    fn tell(&self, before: Outline, after: Outline) {
+        let is_earlier = |due| before.next_due.is_none_or(|before| due < before);
+        if after.is_shut_down != before.is_shut_down || after.next_due.is_some_and(is_earlier) {
+            self.ready.wake_all();
+        } else if after.ready > before.ready {
+            self.ready.wake(after.ready - before.ready);
+        }
+        if after.is_shut_down && (after.is_idle || !after.is_draining) {
+            self.idle.wake_all();
+        }
+        if let Some(metrics) = &self.metrics
+            && after.ready != before.ready
+        {
+            metrics.depth(after.ready);
+        }
+    }
+
     /// Runs a transition that may add items, and counts them.
+    #[inline]
     fn adding<R>(&self, transition: impl FnOnce(&mut State<T>) -> R) -> R {
         let (result, added) = self.change(|state| {
             let before = state.added();
@@ -121,22 +126,29 @@ impl<T: Item> Shared<T> {
         }
     }
 
+    #[inline]
     pub(crate) fn take(&self) -> Option<Taken<T>> {
-        let taken = match self.metrics {
-            Some(_) => self.take_at(self.now()),
-            // Reading the clock costs more than all the rest.
-            None => self
-                .change(|state| (!state.has_delays()).then(|| state.take(0)))
-                .unwrap_or_else(|| self.take_at(self.now())),
-        }?;
+        if self.metrics.is_some() {
+            return self.take_at(self.now());
+        }
+        // Reading the clock costs more than all the rest.
+        let mut has_delays = false;
+        let taken = self.change(|state| {
+            has_delays = state.has_delays();
+            if has_delays { None } else { state.take(0) }
+        });
+        if has_delays {
+            return self.take_at(self.now());
+        }
+        taken
+    }
+
+    fn take_at(&self, now: u64) -> Option<Taken<T>> {
+        let taken = self.adding(|state| state.take(now))?;
         if let Some(metrics) = &self.metrics {
             metrics.taken(Duration::from_nanos(taken.waited));
         }
         Some(taken)
-    }
-
-    fn take_at(&self, now: u64) -> Option<Taken<T>> {
-        self.adding(|state| state.take(now))
     }
 
     pub(crate) fn finish(&self, slot: u32, finish: Finish) {

@@ -1,6 +1,9 @@
-//! The lock of this crate, in one place, so that a test can explore its interleavings.
+//! The lock and the atomics of this crate, in one place, so that a test can explore their interleavings.
 //!
-//! Tests built with `--cfg informer_shuttle` have that of the crate shuttle: see `interleavings.rs`.
+//! Tests built with `--cfg informer_shuttle` have those of the crate shuttle: see `interleavings.rs`.
+
+#[cfg(not(all(test, informer_shuttle)))]
+pub(crate) use std::sync::atomic::AtomicUsize;
 
 #[cfg(not(all(test, informer_shuttle)))]
 pub(crate) use parking_lot::Mutex;
@@ -29,3 +32,5 @@ mod explored {
 
 #[cfg(all(test, informer_shuttle))]
 pub(crate) use explored::Mutex;
+#[cfg(all(test, informer_shuttle))]
+pub(crate) use shuttle::sync::atomic::AtomicUsize;

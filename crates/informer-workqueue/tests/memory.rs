@@ -72,6 +72,22 @@ fn keys_that_failed_and_are_never_forgotten_take_bounded_memory() {
 
 // INV-QUEUE-6
 #[test]
+fn an_item_in_the_place_of_a_forgotten_one_has_not_failed() {
+    let _alone = ALONE.lock();
+    let queue = WorkQueue::with_config(Config::new().max_remembered(0));
+    queue.add("forgotten");
+    let work = queue.try_get().expect("added");
+    work.finish(informer_workqueue::Outcome::RetryAfter(Duration::ZERO));
+    let again = queue.try_get().expect("at once");
+    assert_eq!(again.failures(), 1);
+    again.finish(informer_workqueue::Outcome::Done);
+    queue.add("other");
+    let work = queue.try_get().expect("added");
+    assert_eq!((*work.item(), work.failures()), ("other", 0));
+}
+
+// INV-QUEUE-6
+#[test]
 fn beyond_the_limit_the_first_delay_ends_early_and_nothing_is_lost() {
     let _alone = ALONE.lock();
     let queue = WorkQueue::with_config(Config::new().max_delayed(10));

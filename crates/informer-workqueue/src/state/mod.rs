@@ -10,8 +10,6 @@ mod slots;
 
 use std::hash::Hash;
 
-use smallvec::SmallVec;
-
 use crate::priority::Priority;
 use crate::schedule::Schedule;
 use slots::{Place, Slots};
@@ -88,7 +86,31 @@ pub(crate) struct State<T> {
     given_up: u64,
     /// The sum of the times at which the items in work were taken.
     taken_at: u128,
-    garbage: SmallVec<[T; 2]>,
+    garbage: Garbage<T>,
+}
+
+/// Items to drop; most often one or none.
+pub(crate) struct Garbage<T> {
+    first: Option<T>,
+    more: Vec<T>,
+}
+
+impl<T> Default for Garbage<T> {
+    fn default() -> Self {
+        Self {
+            first: None,
+            more: Vec::new(),
+        }
+    }
+}
+
+impl<T> Garbage<T> {
+    fn push(&mut self, item: T) {
+        match self.first {
+            None => self.first = Some(item),
+            Some(_) => self.more.push(item),
+        }
+    }
 }
 
 impl<T: Clone + Eq + Hash> State<T> {
@@ -103,7 +125,7 @@ impl<T: Clone + Eq + Hash> State<T> {
             retried: 0,
             given_up: 0,
             taken_at: 0,
-            garbage: SmallVec::new(),
+            garbage: Garbage::default(),
         }
     }
 
@@ -139,21 +161,23 @@ impl<T: Clone + Eq + Hash> State<T> {
     }
 
     /// The next item, if one waits.
+    #[inline]
     pub(crate) fn take(&mut self, now: u64) -> Option<Taken<T>> {
-        self.promote(now);
+        if self.has_delays() {
+            self.promote(now);
+        }
         let priority = self.next_priority()?;
         let slot = self.slots.first(Place::Ready(priority))?;
-        let item = self.slots.item(slot)?.clone();
         self.slots.put(slot, Place::Processing);
         self.taken_at += u128::from(now);
         let entry = &mut self.slots[slot];
         entry.taken_at = now;
         Some(Taken {
             slot,
-            item,
             failures: entry.failures,
             priority,
             waited: now.saturating_sub(entry.waits_since),
+            item: entry.item()?.clone(),
         })
     }
 
@@ -221,8 +245,9 @@ impl<T: Clone + Eq + Hash> State<T> {
         dropped
     }
 
+    #[inline]
     pub(crate) fn outline(&self) -> Outline {
-        let ready = self.ready();
+        let ready = self.slots.ready();
         Outline {
             ready,
             next_due: self.schedule.next_due(),
@@ -236,7 +261,7 @@ impl<T: Clone + Eq + Hash> State<T> {
         let processing = self.slots.len(Place::Processing);
         let oldest = self.slots.first(Place::Processing);
         Counts {
-            ready: self.ready(),
+            ready: self.slots.ready(),
             processing,
             delayed: self.schedule.len(),
             remembered: self.slots.len(Place::Remembered),
@@ -254,13 +279,17 @@ impl<T: Clone + Eq + Hash> State<T> {
         self.added
     }
 
-    pub(crate) fn take_garbage(&mut self) -> SmallVec<[T; 2]> {
-        std::mem::take(&mut self.garbage)
-    }
-
-    fn ready(&self) -> usize {
-        let waiting = Priority::ALL.map(|priority| self.slots.len(Place::Ready(priority)));
-        waiting.iter().sum()
+    #[inline]
+    pub(crate) fn take_garbage(&mut self) -> Garbage<T> {
+        let more = &mut self.garbage.more;
+        Garbage {
+            more: if more.is_empty() {
+                Vec::new()
+            } else {
+                std::mem::take(more)
+            },
+            first: self.garbage.first.take(),
+        }
     }
 
     /// The slot of an item that someone wants to be processed, unless the queue is shut down.
@@ -269,9 +298,8 @@ impl<T: Clone + Eq + Hash> State<T> {
             self.garbage.push(item);
             return None;
         }
-        let (slot, spare) = self.slots.find_or_insert(item);
-        self.garbage.extend(spare);
-        Some(slot)
+        let garbage = &mut self.garbage;
+        Some(self.slots.find_or_insert(item, |spare| garbage.push(spare)))
     }
 
     fn make_ready(&mut self, slot: u32, priority: Priority, now: u64) -> bool {
@@ -337,17 +365,22 @@ impl<T: Clone + Eq + Hash> State<T> {
 
     /// From which priority the next item comes: the highest, unless a lower one was passed too often.
     fn next_priority(&mut self) -> Option<Priority> {
-        let waiting = |state: &Self, priority| state.slots.len(Place::Ready(priority)) > 0;
+        let waiting = |state: &Self, priority| state.slots.len(Place::Ready(priority));
         let highest = Priority::ALL
             .into_iter()
             .rev()
-            .find(|priority| waiting(self, *priority))?;
+            .find(|priority| waiting(self, *priority) > 0)?;
+        if waiting(self, highest) == self.slots.ready() {
+            // It passes none.
+            self.passed[highest.index()] = 0;
+            return Some(highest);
+        }
         let overdue = |priority: &Priority| {
-            waiting(self, *priority) && self.passed[priority.index()] >= self.limits.ageing
+            waiting(self, *priority) > 0 && self.passed[priority.index()] >= self.limits.ageing
         };
         let next = Priority::ALL.into_iter().find(overdue).unwrap_or(highest);
         for lower in Priority::ALL.into_iter().filter(|lower| *lower < next) {
-            if waiting(self, lower) {
+            if waiting(self, lower) > 0 {
                 self.passed[lower.index()] += 1;
             }
         }
@@ -378,8 +411,9 @@ impl<T: Clone + Eq + Hash> State<T> {
 
     fn release(&mut self, slot: u32) {
         self.slots.put(slot, Place::None);
-        let item = self.slots.release(slot);
-        self.garbage.extend(item);
+        if let Some(item) = self.slots.release(slot) {
+            self.garbage.push(item);
+        }
     }
 
     fn drop_delayed(&mut self) -> usize {

@@ -62,6 +62,35 @@ pub(super) struct Slot<T> {
     pub(super) gone: bool,
 }
 
+impl<T> Slot<T> {
+    fn new(item: T, hash: u64) -> Self {
+        Self {
+            item: Some(item),
+            hash,
+            next: END,
+            previous: END,
+            place: Place::None,
+            failures: 0,
+            waits_since: 0,
+            taken_at: 0,
+            again: None,
+            later: Priority::default(),
+            gone: false,
+        }
+    }
+
+    pub(super) const fn item(&self) -> Option<&T> {
+        self.item.as_ref()
+    }
+
+    /// Forgets what outlives a stay in a list.
+    const fn forget(&mut self) {
+        self.failures = 0;
+        self.again = None;
+        self.gone = false;
+    }
+}
+
 #[derive(Debug, Clone, Copy)]
 struct List {
     head: u32,
@@ -82,6 +111,8 @@ pub(super) struct Slots<T> {
     table: HashTable<u32>,
     hasher: RandomState,
     lists: [List; Place::LISTS],
+    /// How many wait to be taken.
+    ready: usize,
 }
 
 impl<T: Hash + Eq> Slots<T> {
@@ -92,63 +123,60 @@ impl<T: Hash + Eq> Slots<T> {
             table: HashTable::new(),
             hasher: RandomState::default(),
             lists: [EMPTY; Place::LISTS],
+            ready: 0,
         }
     }
 
     pub(super) fn find(&self, item: &T) -> Option<u32> {
-        let hash = self.hasher.hash_one(item);
+        self.find_hashed(self.hasher.hash_one(item), item)
+    }
+
+    #[inline]
+    fn find_hashed(&self, hash: u64, item: &T) -> Option<u32> {
         let is_it = |slot: &u32| self.slots[*slot as usize].item.as_ref() == Some(item);
         self.table.find(hash, is_it).copied()
     }
 
-    /// The slot of an item, a new one if it has none. If it has one, the copy that is not needed comes back.
-    pub(super) fn find_or_insert(&mut self, item: T) -> (u32, Option<T>) {
+    /// The slot of an item, a new one if it has none. If it has one, the copy that is not needed goes to `spare`.
+    #[inline]
+    pub(super) fn find_or_insert(&mut self, item: T, spare: impl FnOnce(T)) -> u32 {
         let hash = self.hasher.hash_one(&item);
-        let is_it = |slot: &u32| self.slots[*slot as usize].item.as_ref() == Some(&item);
-        if let Some(slot) = self.table.find(hash, is_it) {
-            return (*slot, Some(item));
+        if let Some(slot) = self.find_hashed(hash, &item) {
+            spare(item);
+            return slot;
         }
         let slot = self.fill(item, hash);
         let slots = &self.slots;
         let rehash = |slot: &u32| slots[*slot as usize].hash;
         self.table.insert_unique(hash, slot, rehash);
-        (slot, None)
+        slot
     }
 
     fn fill(&mut self, item: T, hash: u64) -> u32 {
-        let slot = Slot {
-            item: Some(item),
-            hash,
-            next: END,
-            previous: END,
-            place: Place::None,
-            failures: 0,
-            waits_since: 0,
-            taken_at: 0,
-            again: None,
-            later: Priority::default(),
-            gone: false,
-        };
         if self.free == END {
-            self.slots.push(slot);
+            self.slots.push(Slot::new(item, hash));
             return (self.slots.len() - 1) as u32;
         }
         let place = self.free;
-        self.free = self.slots[place as usize].next;
-        self.slots[place as usize] = slot;
+        let slot = &mut self.slots[place as usize];
+        self.free = slot.next;
+        // The rest is as it was made: what a slot is known for is gone when it is released.
+        slot.item = Some(item);
+        slot.hash = hash;
         place
     }
 
     /// Lets go of a slot that stands in no list. Gives its item back, to be dropped by others.
     pub(super) fn release(&mut self, slot: u32) -> Option<T> {
         debug_assert_eq!(self[slot].place, Place::None);
-        let item = self.slots[slot as usize].item.take()?;
-        let hash = self[slot].hash;
-        if let Ok(entry) = self.table.find_entry(hash, |other| *other == slot) {
+        let own = &mut self.slots[slot as usize];
+        let item = own.item.take()?;
+        own.forget();
+        own.next = self.free;
+        self.free = slot;
+        if let Ok(entry) = self.table.find_entry(own.hash, |other| *other == slot) {
             entry.remove();
         }
-        self.slots[slot as usize].next = self.free;
-        self.free = slot;
         if self.table.is_empty() && self.slots.len() > KEPT {
             self.slots = Vec::new();
             self.free = END;
@@ -158,29 +186,34 @@ impl<T: Hash + Eq> Slots<T> {
     }
 
     /// Moves a slot to the end of a list, or out of all.
+    #[inline]
     pub(super) fn put(&mut self, slot: u32, place: Place) {
         self.unlink(slot);
-        self[slot].place = place;
         let Some(list) = place.list() else {
+            self[slot].place = place;
             return;
         };
-        let tail = self.lists[list].tail;
-        self[slot].previous = tail;
-        self[slot].next = END;
+        let tail = std::mem::replace(&mut self.lists[list].tail, slot);
+        self.lists[list].len += 1;
+        self.ready += usize::from(list < Priority::COUNT);
+        let own = &mut self[slot];
+        own.place = place;
+        own.previous = tail;
+        own.next = END;
         if tail == END {
             self.lists[list].head = slot;
         } else {
             self[tail].next = slot;
         }
-        self.lists[list].tail = slot;
-        self.lists[list].len += 1;
     }
 
+    #[inline]
     fn unlink(&mut self, slot: u32) {
-        let Some(list) = self[slot].place.list() else {
+        let own = &self[slot];
+        let Some(list) = own.place.list() else {
             return;
         };
-        let (previous, next) = (self[slot].previous, self[slot].next);
+        let (previous, next) = (own.previous, own.next);
         if previous == END {
             self.lists[list].head = next;
         } else {
@@ -192,14 +225,16 @@ impl<T: Hash + Eq> Slots<T> {
             self[next].previous = previous;
         }
         self.lists[list].len -= 1;
+        self.ready -= usize::from(list < Priority::COUNT);
+    }
+
+    /// How many wait to be taken, of all priorities.
+    pub(super) const fn ready(&self) -> usize {
+        self.ready
     }
 
     pub(super) fn place(&self, slot: u32) -> Place {
         self[slot].place
-    }
-
-    pub(super) fn item(&self, slot: u32) -> Option<&T> {
-        self[slot].item.as_ref()
     }
 
     /// The first of a list.
