@@ -7,7 +7,7 @@ use std::time::Duration;
 use informer_store::{Deletion, DeltaSink, Known, Object, ObjectKey, ResourceVersion};
 
 use crate::batch::Batch;
-use crate::config::Config;
+use crate::config::{Config, Order};
 use crate::error::Closed;
 use crate::known::KnownObjects;
 use crate::list::FifoReplace;
@@ -147,6 +147,12 @@ impl<K: Object> DeltaFifo<K> {
     /// stays so.
     pub fn set_max_deltas(&self, max: Option<usize>) {
         self.shared.change(|state| state.set_max_deltas(max));
+    }
+
+    /// Changes in which order the queue hands out what it holds; see [`Config::order`]. A queue that holds something,
+    /// or whose batch is out, keeps its order; then this is `false`.
+    pub fn set_order(&self, order: Order) -> bool {
+        self.shared.change(|state| state.set_order(order))
     }
 
     /// Closes the queue: consumers get what is in it, then [`Closed`]. What is put in later is still taken in.

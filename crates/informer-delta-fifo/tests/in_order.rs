@@ -245,3 +245,38 @@ fn a_tombstone_is_improved_and_a_new_life_is_one_change() {
     fifo.deleted(&thing("a", 1, 2));
     assert_eq!(fifo.drain(), ["a: Deleted 2"]);
 }
+
+// INV-FIFO-16: the order of what waits never changes.
+#[test]
+fn the_order_changes_only_while_the_queue_holds_nothing() {
+    let told = |fifo: &DeltaFifo<Thing>| {
+        fifo.added(&plain("a", 1));
+        fifo.added(&plain("b", 1));
+        fifo.updated(&plain("a", 2));
+        assert!(!fifo.set_order(Order::ByKey), "three wait");
+        assert!(!fifo.set_order(Order::InOrder), "three wait");
+        let all = fifo.drain();
+        fifo.added(&plain("a", 3));
+        let out = next(fifo);
+        assert!(!fifo.set_order(Order::InOrder), "a batch is out");
+        out.ack();
+        all
+    };
+    let fifo = fifo();
+    let in_order = ["a: Added 1", "b: Added 1", "a: Updated 2"];
+    let by_key = ["a: Added 1, Updated 2", "b: Added 1"];
+    assert_eq!(told(&fifo), in_order);
+    assert!(fifo.set_order(Order::ByKey));
+    assert_eq!(told(&fifo), by_key);
+    assert!(fifo.set_order(Order::InOrder));
+    assert_eq!(told(&fifo), in_order);
+    fifo.replaced(&[], 5);
+    assert!(!fifo.set_order(Order::ByKey), "a list waits, if of nothing");
+    next(&fifo).ack();
+    assert!(fifo.set_order(Order::ByKey));
+    fifo.replaced(&[], 6);
+    assert!(
+        !fifo.set_order(Order::InOrder),
+        "a list waits, if of nothing"
+    );
+}

@@ -17,7 +17,9 @@ use informer_shared::{
 use informer_store::{IndexValues, Indexers, Object, ObjectKey, Store};
 use k8s_openapi::api::core::v1::ConfigMap;
 use parking_lot::Mutex;
-use support::{Cluster, SECONDS, Seen, line, soon, until, value_of};
+use support::{
+    Cluster, SECONDS, Seen, change_two, line, soon, told_in_each_order, until, value_of,
+};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
@@ -422,6 +424,28 @@ async fn a_list_makes_the_same_history_in_both_orders() {
     ];
     assert_eq!(histories[0], expected);
     assert_eq!(histories[1], expected);
+}
+
+// INV-CTRL-5: of every informer the queue's order can be chosen.
+#[tokio::test(start_paused = true)]
+async fn a_plain_informer_tells_changes_in_the_order_that_was_chosen() {
+    for (order, expected) in told_in_each_order() {
+        let cluster = Cluster::new();
+        let seen = Seen::new();
+        let informer = Informer::builder(cluster.clone(), seen.clone())
+            .queue_order(order)
+            .build()
+            .unwrap();
+        let monitor = informer.monitor();
+        let stop = CancellationToken::new();
+        let run = tokio::spawn(informer.run(stop.clone()));
+        soon(monitor.synced()).await.unwrap();
+        until("the watch", || cluster.open_watches() == 1).await;
+        change_two(&cluster);
+        until("all changes", || seen.lines().len() == expected.len()).await;
+        assert_eq!(seen.take(), expected, "{order:?}");
+        ended(&stop, run).await;
+    }
 }
 
 // CT8, INV-CTRL-3: events missed while the watch was away are told by the list, once, and not as initial.

@@ -6,12 +6,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use informer_reflector::{BoxListerWatcher, ListerWatcherSource};
-use informer_shared::{InformerFactory, RunError};
+use informer_shared::{InformerFactory, QueuePolicy, RunError};
 use informer_store::{IndexValues, Indexers, LabelSelector};
 use informer_wire::{Resource, Scope, StaticResource};
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use parking_lot::Mutex;
-use support::{Cluster, SECONDS, Seen, settle, soon, until, value_of};
+use support::{
+    Cluster, SECONDS, Seen, change_two, settle, soon, started, told_in_each_order, until, value_of,
+};
 
 /// Config maps of one cluster, under whatever resource; remembers what it was asked for.
 #[derive(Clone, Default)]
@@ -270,4 +272,26 @@ async fn informers_live_while_the_factory_or_a_handle_does() {
     until("the watch", || source.cluster.open_watches() == 1).await;
     drop(factory);
     until("the end", || source.cluster.open_watches() == 0).await;
+}
+
+// INV-CTRL-5
+#[tokio::test(start_paused = true)]
+async fn informers_of_a_factory_tell_changes_in_the_order_that_was_chosen() {
+    for (order, expected) in told_in_each_order() {
+        let source = Source::default();
+        let builder = InformerFactory::builder(source.clone());
+        let factory = builder.queue_order(order).build();
+        let informer = factory.informer::<ConfigMap>();
+        let seen = Seen::new();
+        let _all = informer
+            .handler()
+            .queue(QueuePolicy::Unbounded)
+            .register(seen.clone())
+            .unwrap();
+        started(&informer).await;
+        until("the watch", || source.cluster.open_watches() == 1).await;
+        change_two(&source.cluster);
+        until("all changes", || seen.lines().len() == expected.len()).await;
+        assert_eq!(seen.take(), expected, "{order:?}");
+    }
 }

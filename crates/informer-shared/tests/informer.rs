@@ -10,7 +10,10 @@ use futures_util::StreamExt;
 use informer_shared::{Event, QueuePolicy, RecreatedAs, SharedInformer};
 use informer_store::{IndexValues, Indexers, ObjectKey};
 use k8s_openapi::api::core::v1::ConfigMap;
-use support::{Cluster, SECONDS, Seen, informer, line, settle, soon, started, until, value_of};
+use support::{
+    Cluster, SECONDS, Seen, change_two, informer, line, settle, soon, started, told_in_each_order,
+    until, value_of,
+};
 
 // INV-SHARED-1, INV-SHARED-5, SI17
 #[tokio::test]
@@ -630,4 +633,35 @@ async fn every_step_is_told_where_that_is_asked_for() {
     settle().await;
     assert_eq!(seen.lines().len(), 201);
     assert_eq!(seen.contents(), cluster.contents());
+}
+
+// INV-CTRL-5, INV-SHARED-1
+#[tokio::test(start_paused = true)]
+async fn changes_are_told_in_the_order_that_was_chosen() {
+    for (order, expected) in told_in_each_order() {
+        let cluster = Cluster::new();
+        let informer = SharedInformer::builder(cluster.clone())
+            .queue_order(order)
+            .build()
+            .unwrap();
+        let (seen, joined) = (Seen::new(), Seen::new());
+        let _all = informer
+            .handler()
+            .queue(QueuePolicy::Unbounded)
+            .register(seen.clone())
+            .unwrap();
+        let _joined = informer.add_handler(joined.clone()).unwrap();
+        started(&informer).await;
+        until("the watch", || cluster.open_watches() == 1).await;
+        change_two(&cluster);
+        until("all changes", || seen.lines().len() == expected.len()).await;
+        assert_eq!(seen.take(), expected, "{order:?}");
+        assert_eq!(joined.contents(), cluster.contents());
+        cluster.while_away(|cluster| {
+            cluster.put("c", "1");
+            cluster.delete("a");
+        });
+        until("the list", || seen.contents() == cluster.contents()).await;
+        assert_eq!(seen.take(), ["-a unknown", "+c=1"], "{order:?}");
+    }
 }

@@ -88,6 +88,13 @@ pub(crate) struct State<K> {
     garbage: Vec<Arc<K>>,
 }
 
+fn line_of<K>(order: Order) -> Option<Line<K>> {
+    match order {
+        Order::ByKey => None,
+        Order::InOrder => Some(Line::new()),
+    }
+}
+
 impl<K: Object> State<K> {
     pub(crate) fn new(config: &Config<K>) -> Self {
         Self {
@@ -96,10 +103,7 @@ impl<K: Object> State<K> {
             max_deltas: config.max_deltas,
             queue: KeyQueue::new(),
             replace: None,
-            line: match config.order {
-                Order::ByKey => None,
-                Order::InOrder => Some(Line::new()),
-            },
+            line: line_of(config.order),
             flight: None,
             spare: None,
             arrival: Arrival::default(),
@@ -124,6 +128,17 @@ impl<K: Object> State<K> {
 
     pub(crate) fn set_max_deltas(&mut self, max: Option<usize>) {
         self.max_deltas = max.map(|max| max.max(LEAST_DELTAS));
+    }
+
+    /// Changes the order, if nothing waits and nothing is out.
+    pub(crate) fn set_order(&mut self, order: Order) -> bool {
+        let in_line = self.line.as_ref().is_some_and(|line| !line.is_empty());
+        let is_idle =
+            self.queue.has_no_key() && self.replace.is_none() && self.flight.is_none() && !in_line;
+        if is_idle {
+            self.line = line_of(order);
+        }
+        is_idle
     }
 
     pub(crate) fn has_synced(&self) -> bool {

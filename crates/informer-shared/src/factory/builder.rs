@@ -7,6 +7,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use informer_delta_fifo::Order;
 use informer_reflector::{BoxListerWatcher, ReflectorConfig, Report};
 use informer_store::Object;
 use informer_wire::{ListOptions, Resource};
@@ -37,6 +38,7 @@ pub(super) struct FactoryOptions {
     reflector: ReflectorConfig,
     error_handler: Option<Arc<ErrorHandler>>,
     on_stop: OnStop,
+    queue_order: Order,
     start_limit: StartLimit,
 }
 
@@ -50,6 +52,7 @@ impl<S> InformerFactoryBuilder<S> {
             reflector: ReflectorConfig::default(),
             error_handler: None,
             on_stop: OnStop::default(),
+            queue_order: Order::default(),
             start_limit: StartLimit::default(),
         };
         Self { source, options }
@@ -129,6 +132,14 @@ impl<S> InformerFactoryBuilder<S> {
         self
     }
 
+    /// In which order changes come from the watches to the caches; see
+    /// [`SharedInformerBuilder::queue_order`].
+    #[doc(alias = "InOrderInformers")]
+    pub const fn queue_order(mut self, order: Order) -> Self {
+        self.options.queue_order = order;
+        self
+    }
+
     /// How many informers fill their caches for the first time at once: by default eight. Give clones of one limit to
     /// factories over one connection.
     pub fn start_limit(mut self, limit: StartLimit) -> Self {
@@ -160,6 +171,7 @@ impl FactoryOptions {
             .name(resource.to_string())
             .resync_period(period)
             .on_stop(self.on_stop)
+            .queue_order(self.queue_order)
             .start_limit(self.start_limit.clone())
             .reflector_config(self.reflector.clone());
         let transform = self
@@ -186,6 +198,7 @@ impl fmt::Debug for FactoryOptions {
             .field("resync_period", &self.resync_period)
             .field("transforms", &self.transforms.len())
             .field("reflector", &self.reflector)
+            .field("queue_order", &self.queue_order)
             .field("start_limit", &self.start_limit)
             .finish_non_exhaustive()
     }

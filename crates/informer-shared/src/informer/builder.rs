@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use informer_delta_fifo::DeltaFifo;
+use informer_delta_fifo::{DeltaFifo, Order};
 use informer_reflector::{ListerWatcher, Reflector, ReflectorConfig, WatchErrorHandler};
 use informer_store::{IndexError, Indexers, NAMESPACE_INDEX, Store};
 
@@ -134,6 +134,17 @@ impl<L: ListerWatcher> SharedInformerBuilder<L> {
     /// even when the cache lags behind the watch.
     pub fn max_deltas(self, max: Option<usize>) -> Self {
         self.fifo.set_max_deltas(max);
+        self
+    }
+
+    /// In which order changes come from the watch to the store. By key, which is the default, the changes of one object
+    /// that wait come together, and memory is bounded. [In order](Order::InOrder) every change comes where the server
+    /// made it among those of all objects, and none is joined to another on the way; what waits while the cache lags
+    /// behind is not bounded. A handler hears of all this only if its own queue joins nothing either:
+    /// [`Unbounded`](crate::QueuePolicy::Unbounded) or [`Bounded`](crate::QueuePolicy::Bounded).
+    #[doc(alias = "InOrderInformers")]
+    pub fn queue_order(self, order: Order) -> Self {
+        self.fifo.set_order(order);
         self
     }
 

@@ -6,7 +6,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use informer_delta_fifo::DeltaFifo;
+use informer_delta_fifo::{DeltaFifo, Order};
 use informer_reflector::{ListerWatcher, ReflectorConfig, WatchErrorHandler};
 use informer_store::{IndexError, Indexers, NAMESPACE_INDEX, ObjectKey, Store};
 
@@ -103,9 +103,19 @@ impl<L: ListerWatcher, H: EventHandler<L::Object>> InformerBuilder<L, H> {
     }
 
     /// How many changes of one object may wait for the handler before they are joined to what it must hear; the default
-    /// is 8. `None` keeps each one.
+    /// is 8. `None` keeps each one, and so does [`queue_order`](Self::queue_order) in order.
     pub fn max_deltas(self, max: Option<usize>) -> Self {
         self.queue.set_max_deltas(max);
+        self
+    }
+
+    /// In which order changes come from the watch to the store. By key, which is the default, the changes of one object
+    /// that wait come together, and memory is bounded. [In order](Order::InOrder) every change comes where the server
+    /// made it among those of all objects, and none is joined to another on the way; what waits while the handler is busy
+    /// is not bounded.
+    #[doc(alias = "InOrderInformers")]
+    pub fn queue_order(self, order: Order) -> Self {
+        self.queue.set_order(order);
         self
     }
 

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use futures_util::StreamExt;
 use futures_util::stream::BoxStream;
+use informer_delta_fifo::Order;
 use informer_reflector::{ListEvent, ListRequest, ListWatchError, ListerWatcher};
 use informer_shared::{BlockingEventHandler, BoxError, Cause, Event, EventHandler, SharedInformer};
 use informer_store::{Object, ObjectKey};
@@ -273,6 +274,24 @@ pub(crate) fn value_of(object: &ConfigMap) -> String {
         .and_then(|data| data.get("value"))
         .cloned()
         .unwrap_or_default()
+}
+
+/// Changes of two objects, one after the other in turn.
+pub(crate) fn change_two(cluster: &Cluster) {
+    cluster.put("a", "1");
+    cluster.put("b", "1");
+    cluster.put("a", "2");
+    cluster.delete("b");
+    cluster.put("a", "3");
+}
+
+/// How a handler that joins nothing hears of those changes, if all come before the cache takes any.
+pub(crate) fn told_in_each_order() -> [(Order, [&'static str; 5]); 2] {
+    let (a, b) = (["~a=1>2 watch", "~a=2>3 watch"], ["+b=1", "-b"]);
+    [
+        (Order::ByKey, ["+a=1", a[0], a[1], b[0], b[1]]),
+        (Order::InOrder, ["+a=1", b[0], a[0], b[1], a[1]]),
+    ]
 }
 
 /// What a handler was told, checked for a legal history as it comes.
