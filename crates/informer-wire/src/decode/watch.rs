@@ -90,7 +90,7 @@ impl<K: FromWire> WatchDecoder<K> {
     )]
     pub fn next(&mut self) -> Option<Result<WatchEvent<K>, DecodeError>> {
         let event = match &mut self.splitter {
-            Splitter::Json(splitter) => splitter.next_frame()?.and_then(Event::of_json),
+            Splitter::Json(splitter) => splitter.next_event()?.and_then(Event::of_json),
             Splitter::Protobuf(splitter) => splitter.next_frame()?.and_then(Event::of_protobuf),
         };
         let event = event.and_then(|event| decode(event, &mut self.context, self.known.as_deref()));

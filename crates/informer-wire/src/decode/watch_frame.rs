@@ -6,7 +6,7 @@ use std::ops::Range;
 use super::outline::Outline;
 use super::watch::MAX_TYPE;
 use crate::error::DecodeError;
-use crate::json::{Cursor, Syntax, text_of};
+use crate::json::{Cursor, Frame, Syntax, text_of};
 use crate::protobuf::{self, Envelope, Fault};
 use crate::status::Status;
 
@@ -35,7 +35,14 @@ impl<'a> Event<'a> {
     }
 
     /// Cuts a JSON event.
-    pub(super) fn of_json(frame: &'a [u8]) -> Result<Self, DecodeError> {
+    pub(super) fn of_json(frame: Frame<'a>) -> Result<Self, DecodeError> {
+        if let Some((event_type, object)) = frame.event {
+            return Ok(Self {
+                event_type: String::from_utf8_lossy(event_type),
+                object: Body::Json(object),
+            });
+        }
+        let frame = frame.bytes;
         let parts = parts(frame).map_err(|Syntax { at }| {
             DecodeError::malformed(WHAT, format!("no valid JSON object at its byte {at}"))
         })?;

@@ -1,7 +1,9 @@
 //! Cuts a watch into its events: JSON objects one after the other.
 
+use std::ops::Range;
+
 use super::buffer::Buffer;
-use super::scan::{Nesting, Scan};
+use super::scan::{Nesting, Scan, is_space};
 use crate::error::DecodeError;
 use crate::limits::Limits;
 
@@ -29,9 +31,35 @@ const WHAT: &str = "watch event";
 pub struct FrameSplitter {
     buffer: Buffer,
     limits: Limits,
-    /// The frame at the buffer's start, if one has begun: how far it is scanned.
-    begun: Option<(Nesting, usize)>,
+    /// The frame at the buffer's start, if one has begun.
+    begun: Option<Begun>,
     failed: bool,
+}
+
+/// A frame that has begun.
+#[derive(Debug)]
+struct Begun {
+    nesting: Nesting,
+    /// How far it is scanned.
+    scanned: usize,
+    head: Option<Head>,
+    /// Whether the scan is within the event's object.
+    in_object: bool,
+}
+
+/// How servers start an event, found without a look at what its object holds.
+#[derive(Debug)]
+struct Head {
+    event_type: Range<usize>,
+    object: Range<usize>,
+}
+
+/// A whole frame.
+#[derive(Debug)]
+pub(crate) struct Frame<'a> {
+    pub(crate) bytes: &'a [u8],
+    /// Type and object, if the frame is an event of these two members, written as servers do.
+    pub(crate) event: Option<(&'a [u8], &'a [u8])>,
 }
 
 /// How a stream of frames ended.
@@ -70,11 +98,21 @@ impl FrameSplitter {
     ///
     /// An error is final: the stream is broken from there on, and no frame follows.
     pub fn next_frame(&mut self) -> Option<Result<&[u8], DecodeError>> {
+        Some(self.next_event()?.map(|frame| frame.bytes))
+    }
+
+    /// The next whole frame with what is known of it as an event.
+    pub(crate) fn next_event(&mut self) -> Option<Result<Frame<'_>, DecodeError>> {
         if self.failed {
             return None;
         }
         match self.advance() {
-            Ok(Some(length)) => Some(Ok(self.buffer.take(length))),
+            Ok(Some((length, head))) => {
+                let bytes = self.buffer.take(length);
+                let event = head.filter(|head| head.is_all_of(bytes));
+                let event = event.map(|head| (&bytes[head.event_type], &bytes[head.object]));
+                Some(Ok(Frame { bytes, event }))
+            }
             Ok(None) => None,
             Err(error) => {
                 self.failed = true;
@@ -84,8 +122,8 @@ impl FrameSplitter {
         }
     }
 
-    /// The length of the frame at the buffer's start, if it is whole.
-    fn advance(&mut self) -> Result<Option<usize>, DecodeError> {
+    /// The length of the frame at the buffer's start, if it is whole, and its head.
+    fn advance(&mut self) -> Result<Option<(usize, Option<Head>)>, DecodeError> {
         if self.begun.is_none() {
             self.buffer.skip_space();
             match self.buffer.first() {
@@ -97,16 +135,15 @@ impl FrameSplitter {
                 }
             }
         }
-        let (nesting, scanned) = self.begun.get_or_insert_default();
         let limit = self.limits.object_bytes;
         let rest = self.buffer.rest();
         // The limit is looked at before the bytes behind it, however they arrive.
         let seen = rest.len().min(limit);
-        match nesting.scan(&rest[*scanned..seen], self.limits.depth) {
-            Scan::End(end) => {
-                let length = *scanned + end;
-                self.begun = None;
-                Ok(Some(length))
+        let begun = self.begun.get_or_insert_with(|| Begun::of(&rest[..seen]));
+        match begun.scan(&rest[..seen], self.limits.depth) {
+            Scan::End(length) => {
+                let head = self.begun.take().and_then(|begun| begun.head);
+                Ok(Some((length, head)))
             }
             Scan::TooDeep => Err(DecodeError::TooDeep {
                 what: WHAT,
@@ -116,10 +153,7 @@ impl FrameSplitter {
                 what: WHAT,
                 limit: limit as u64,
             }),
-            Scan::More => {
-                *scanned = seen;
-                Ok(None)
-            }
+            Scan::More => Ok(None),
         }
     }
 
@@ -138,5 +172,76 @@ impl FrameSplitter {
     #[must_use]
     pub fn buffered_capacity(&self) -> usize {
         self.buffer.capacity()
+    }
+}
+
+impl Begun {
+    /// A frame that starts with these bytes.
+    fn of(bytes: &[u8]) -> Self {
+        let head = Head::read(bytes);
+        Self {
+            nesting: Nesting::default(),
+            scanned: head.as_ref().map_or(0, |head| head.object.start),
+            in_object: head.is_some(),
+            head,
+        }
+    }
+
+    /// Goes on through the frame's bytes, of which those that are scanned are passed over.
+    fn scan(&mut self, bytes: &[u8], max_depth: u32) -> Scan {
+        if self.in_object {
+            let max_depth = max_depth.saturating_sub(1);
+            match self.nesting.scan(&bytes[self.scanned..], max_depth) {
+                Scan::End(end) => self.leave_object(end),
+                Scan::More => return self.more(bytes),
+                Scan::TooDeep => return Scan::TooDeep,
+            }
+        }
+        match self.nesting.scan(&bytes[self.scanned..], max_depth) {
+            Scan::End(end) => Scan::End(self.scanned + end),
+            Scan::More => self.more(bytes),
+            Scan::TooDeep => Scan::TooDeep,
+        }
+    }
+
+    const fn more(&mut self, bytes: &[u8]) -> Scan {
+        self.scanned = bytes.len();
+        Scan::More
+    }
+
+    /// The object has ended, so many bytes behind what was scanned.
+    const fn leave_object(&mut self, end: usize) {
+        self.in_object = false;
+        self.scanned += end;
+        self.nesting = Nesting::inside();
+        if let Some(head) = &mut self.head {
+            head.object.end = self.scanned;
+        }
+    }
+}
+
+impl Head {
+    /// The head of an event, if it is written as servers do and is all there. The end of its object is not known yet.
+    fn read(bytes: &[u8]) -> Option<Self> {
+        const TYPE: &[u8] = br#"{"type":""#;
+        const OBJECT: &[u8] = br#"","object":"#;
+        let rest = bytes.strip_prefix(TYPE)?;
+        let length = rest.iter().position(|byte| !byte.is_ascii_uppercase())?;
+        let rest = rest[length..].strip_prefix(OBJECT)?;
+        rest.starts_with(b"{").then(|| {
+            let object = bytes.len() - rest.len();
+            Self {
+                event_type: TYPE.len()..TYPE.len() + length,
+                object: object..object,
+            }
+        })
+    }
+
+    /// True if nothing follows the object in its frame.
+    fn is_all_of(&self, frame: &[u8]) -> bool {
+        match frame[self.object.end..].split_last() {
+            Some((b'}', space)) => space.iter().all(|&byte| is_space(byte)),
+            _ => false,
+        }
     }
 }

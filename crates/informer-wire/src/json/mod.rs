@@ -16,6 +16,7 @@ pub use frame::{FrameSplitter, StreamEnd};
 pub use list::{ListSplitter, ListText};
 
 pub(crate) use cursor::{Cursor, Syntax, text_of};
+pub(crate) use frame::Frame;
 pub(crate) use list::{ItemText, written_status};
 pub(crate) use locate::describe;
 pub(crate) use outline::Outline;

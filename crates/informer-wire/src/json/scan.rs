@@ -119,6 +119,15 @@ pub(crate) struct Nesting {
 }
 
 impl Nesting {
+    /// The scan of a container that goes on behind one of its members.
+    pub(crate) const fn inside() -> Self {
+        Self {
+            depth: 1,
+            in_string: false,
+            escaped: false,
+        }
+    }
+
     /// Goes on through `bytes`. The first byte ever given must be the opening bracket.
     pub(crate) fn scan(&mut self, bytes: &[u8], max_depth: u32) -> Scan {
         let (blocks, rest) = bytes.as_chunks::<BLOCK>();

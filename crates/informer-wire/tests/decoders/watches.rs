@@ -243,6 +243,58 @@ fn behind_the_first_state_every_object_is_decoded() {
     );
 }
 
+// INV-WIRE-2, INV-WIRE-3: events in the form that servers write are cut in one step if they are all there.
+#[test]
+fn the_usual_form_of_events_is_read_as_any_other() {
+    let object =
+        r#"{"kind":"Pod","metadata":{"name":"a","annotations":{"x":"}\\\"{"}},"spec":{"n":[1]}}"#;
+    let deep = format!(
+        r#"{{"metadata":{{"name":"a"}},"d":{}1{}}}"#,
+        "[".repeat(6),
+        "]".repeat(6)
+    );
+    let bodies = [
+        format!(r#"{{"type":"ADDED","object":{object}}}"#),
+        format!("{{\"type\":\"ADDED\",\"object\":{object} \n\t}}"),
+        format!("{{\"type\":\"ADDED\",\"object\":{object}\u{c}}}"),
+        format!(r#"{{"type":"ADDED","object":{object},"type":"DELETED"}}"#),
+        format!(r#"{{"type":"ADDED","object":{object},"object":{{"metadata":{{"name":"b"}}}}}}"#),
+        format!(r#"{{"type":"ADDED","object":{object}"x"}}"#),
+        format!(r#"{{"type":"ADDED","object":{object}]"#),
+        format!(r#"{{"type":"","object":{object}}}"#),
+        format!(r#"{{"type":"Added","object":{object}}}"#),
+        r#"{"type":"ADDED","object":{}}"#.to_owned(),
+        r#"{"type":"ADDED","object":null}"#.to_owned(),
+        r#"{"type":"ADDED","object":{"metadata":{"name":"a"}]}"#.to_owned(),
+        format!(r#"{{"type":"ADDED","object":{deep}}}"#),
+    ];
+    for depth in [5, 8, 9, 64] {
+        for body in &bodies {
+            let read = |chunk: usize| {
+                let options = options().limits(Limits::default().depth(depth));
+                let mut decoder = WatchDecoder::<Value>::new(WireFormat::Json, options);
+                let mut seen = Vec::new();
+                for bytes in [body.as_bytes(), b"\n", body.as_bytes()]
+                    .concat()
+                    .chunks(chunk)
+                {
+                    decoder.push(bytes);
+                    seen.extend(
+                        std::iter::from_fn(|| decoder.next()).map(|event| format!("{event:?}")),
+                    );
+                }
+                seen.push(format!("{:?}", decoder.finish()));
+                seen
+            };
+            // Byte by byte the form is not seen when the event begins.
+            let expected = read(1);
+            for chunk in [20, 40, 70, 10_000] {
+                assert_eq!(read(chunk), expected, "{body} in chunks of {chunk}");
+            }
+        }
+    }
+}
+
 #[test]
 fn a_broken_stream_gives_one_error_and_nothing_more() {
     for (body, limits) in [
