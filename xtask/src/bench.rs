@@ -62,8 +62,13 @@ fn ours(workspace: &Workspace, suite: &str, packages: &[String], filter: Option<
         .words("bench --no-fail-fast --bench")
         .arg(suite)
         .dir(&workspace.root);
-    for package in packages {
-        bench = bench.arg("--package").arg(package);
+    for name in packages {
+        bench = bench.arg("--package").arg(name);
+        let package = workspace.member(name);
+        let features = package.map(|package| package.required_features("bench", suite));
+        for feature in features.into_iter().flatten() {
+            bench = bench.arg("--features").arg(format!("{name}/{feature}"));
+        }
     }
     if let Some(filter) = filter {
         bench = bench.arg("--").arg(filter);
@@ -179,6 +184,15 @@ mod tests {
         let suites = suites(&Workspace::load().expect("cargo metadata works here"));
         let micro = suites.get("micro").expect("there are such benches");
         assert!(micro.contains(&"informer-store".to_owned()), "{micro:?}");
+    }
+
+    #[test]
+    fn what_a_bench_needs_is_known() {
+        let workspace = Workspace::load().expect("cargo metadata works here");
+        let facade = workspace.member("informer").expect("it is there");
+        let features = facade.required_features("bench", "handlers");
+        assert!(features.contains(&"full".to_owned()), "{features:?}");
+        assert!(facade.required_features("bench", "none").is_empty());
     }
 
     #[test]

@@ -110,14 +110,26 @@ impl Package {
 
     /// The names of its targets of a kind: `bin`, `bench`, `test`.
     pub(crate) fn targets(&self, kind: &str) -> Vec<String> {
-        let targets = self.raw["targets"].as_array().into_iter().flatten();
-        targets
-            .filter(|target| {
-                let kinds = target["kind"].as_array();
-                kinds.is_some_and(|kinds| kinds.iter().any(|other| other == kind))
-            })
+        self.raw_targets(kind)
             .filter_map(|target| target["name"].as_str().map(str::to_owned))
             .collect()
+    }
+
+    /// The features without which a target cannot be built.
+    pub(crate) fn required_features(&self, kind: &str, name: &str) -> Vec<String> {
+        self.raw_targets(kind)
+            .filter(|target| target["name"] == name)
+            .flat_map(|target| target["required-features"].as_array().into_iter().flatten())
+            .filter_map(|feature| feature.as_str().map(str::to_owned))
+            .collect()
+    }
+
+    fn raw_targets(&self, kind: &str) -> impl Iterator<Item = &Value> {
+        let targets = self.raw["targets"].as_array().into_iter().flatten();
+        targets.filter(move |target| {
+            let kinds = target["kind"].as_array();
+            kinds.is_some_and(|kinds| kinds.iter().any(|other| other == kind))
+        })
     }
 
     fn read(package: &Value, root: &Path) -> Self {

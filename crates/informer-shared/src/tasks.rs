@@ -1,11 +1,13 @@
 //! The tasks and threads of one running informer: each has an owner, a way to stop and a way to be joined.
 
+use std::collections::HashMap;
+use std::io;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use futures_util::future::{BoxFuture, join_all};
-use tokio::sync::watch;
+use futures_util::future::BoxFuture;
+use tokio::sync::mpsc;
 use tokio::task::{JoinError, JoinSet};
 use tokio::time::timeout;
 
@@ -13,7 +15,6 @@ use crate::error::RunError;
 use crate::handler::{HandlerEnd, HandlerFailure, Listener, Runner};
 use crate::informer::{GRACE, OnStop};
 use crate::processor::Start;
-use crate::queue::Phase;
 
 /// How long a task has to be dropped. One that blocks its thread is left to itself.
 const DROP_GRACE: Duration = Duration::from_millis(100);
@@ -60,72 +61,62 @@ async fn abort(tasks: &mut JoinSet<()>) {
 /// What runs handlers. Dropping it ends the tasks at their next await point.
 pub(crate) struct HandlerTasks {
     tasks: JoinSet<()>,
-    threads: Vec<HandlerThread>,
-}
-
-struct HandlerThread {
-    handle: JoinHandle<()>,
-    phase: watch::Receiver<Phase>,
-}
-
-impl HandlerThread {
-    /// Waits until all that the thread has left to do is to return.
-    async fn ended(&mut self) {
-        // An error means that the queue is gone, and with it the handler.
-        let _ = self.phase.wait_for(|phase| phase.ended).await;
-    }
-
-    fn is_ended(&self) -> bool {
-        self.phase.borrow().ended || self.handle.is_finished()
-    }
-
-    fn join(self) {
-        if let Err(panic) = self.handle.join() {
-            let failure = HandlerFailure::from_panic(&*panic);
-            tracing::error!(
-                error = &failure as &dyn std::error::Error,
-                "a handler's thread panicked"
-            );
-        }
-    }
+    /// By the handlers' ids.
+    threads: HashMap<u64, JoinHandle<()>>,
+    /// Where a thread says, with its handler's id, that all it has left to do is to return.
+    returning: mpsc::UnboundedSender<u64>,
+    returned: mpsc::UnboundedReceiver<u64>,
 }
 
 impl HandlerTasks {
     pub(crate) fn new() -> Self {
+        let (returning, returned) = mpsc::unbounded_channel();
         Self {
             tasks: JoinSet::new(),
-            threads: Vec::new(),
+            threads: HashMap::new(),
+            returning,
+            returned,
         }
     }
 
     pub(crate) fn start<K>(&mut self, start: Start<K>) {
-        // Threads that have ended are joined here, so that handlers that come and go leave none behind.
-        self.threads
-            .extract_if(.., |thread| thread.handle.is_finished())
-            .for_each(HandlerThread::join);
         match start.runner {
             Runner::Task(run) => {
                 self.tasks.spawn(run);
             }
             Runner::Thread(run) => {
-                let builder = std::thread::Builder::new().name(start.listener.name.to_string());
-                let phase = start.listener.watch_phase();
-                match builder.spawn(run) {
-                    Ok(handle) => self.threads.push(HandlerThread { handle, phase }),
-                    Err(error) => start
-                        .listener
-                        .end_with(HandlerEnd::NoThread(Arc::new(error))),
+                if let Err(error) = self.start_thread(start.listener.id, &start.listener.name, run)
+                {
+                    let end = HandlerEnd::NoThread(Arc::new(error));
+                    start.listener.end_with(end);
                 }
             }
             Runner::Stream => {}
         }
     }
 
-    /// Resolves when a handler's task has ended. Pends while there is none.
+    fn start_thread(
+        &mut self,
+        id: u64,
+        name: &str,
+        run: impl FnOnce() + Send + 'static,
+    ) -> io::Result<()> {
+        let returning = Returning(id, self.returning.clone());
+        let builder = std::thread::Builder::new().name(name.to_owned());
+        let thread = builder.spawn(move || {
+            let _returning = returning;
+            run();
+        })?;
+        self.threads.insert(id, thread);
+        Ok(())
+    }
+
+    /// Resolves when a handler's task or thread has ended and nothing of it is left. Pends while there is none.
     pub(crate) async fn reap(&mut self) {
-        match self.tasks.join_next().await {
-            Some(result) => result.unwrap_or_else(report),
-            None => std::future::pending().await,
+        tokio::select! {
+            Some(result) = self.tasks.join_next() => result.unwrap_or_else(report),
+            // A sender lives here, so there is no end.
+            Some(id) = self.returned.recv() => join_thread(self.threads.remove(&id)),
         }
     }
 
@@ -139,21 +130,37 @@ impl HandlerTasks {
                 listener.end_with(HandlerEnd::InformerStopped);
             }
         }
-        let (tasks, threads) = (&mut self.tasks, &mut self.threads);
         let ended = async {
-            while let Some(result) = tasks.join_next().await {
-                result.unwrap_or_else(report);
+            while !self.tasks.is_empty() || !self.threads.is_empty() {
+                self.reap().await;
             }
-            join_all(threads.iter_mut().map(HandlerThread::ended)).await;
         };
         if timeout(on_stop.grace(), ended).await.is_err() {
             tracing::warn!("handlers did not end in time; tasks are dropped, threads left alone");
         }
         abort(&mut self.tasks).await;
-        self.threads
-            .drain(..)
-            .filter(HandlerThread::is_ended)
-            .for_each(HandlerThread::join);
+        self.threads.clear();
+    }
+}
+
+/// Says that a thread returns, also when it panics.
+struct Returning(u64, mpsc::UnboundedSender<u64>);
+
+impl Drop for Returning {
+    fn drop(&mut self) {
+        // Nobody listens any more once the informer has stopped.
+        let _ = self.1.send(self.0);
+    }
+}
+
+/// Waits for a thread that returns.
+fn join_thread(thread: Option<JoinHandle<()>>) {
+    if let Some(Err(panic)) = thread.map(JoinHandle::join) {
+        let failure = HandlerFailure::from_panic(&*panic);
+        tracing::error!(
+            error = &failure as &dyn std::error::Error,
+            "a handler's thread panicked"
+        );
     }
 }
 
@@ -167,5 +174,25 @@ fn message_of(error: JoinError) -> Arc<str> {
     match error.try_into_panic() {
         Ok(panic) => Arc::from(HandlerFailure::from_panic(&*panic).to_string()),
         Err(error) => Arc::from(error.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // INV-SHARED-19
+    #[tokio::test]
+    async fn threads_that_have_ended_are_joined_as_soon_as_they_have() {
+        let mut handlers = HandlerTasks::new();
+        let runs: [fn(); 2] = [|| {}, || panic!("on purpose")];
+        for (id, run) in (1..).zip(runs) {
+            handlers.start_thread(id, "a handler", run).unwrap();
+        }
+        for left in [1, 0] {
+            let joined = timeout(Duration::from_secs(60), handlers.reap());
+            joined.await.expect("a thread has ended");
+            assert_eq!(handlers.threads.len(), left);
+        }
     }
 }

@@ -6,12 +6,13 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use allocation_counter::measure;
+use futures_util::StreamExt as _;
 use informer_reflector::{List, ListWatch, ListWatchError};
 use informer_shared::{Event, Registration, SharedInformer};
 use informer_wire::{Decoded, ListMeta, ListOptions, WatchEvent};
 use k8s_openapi::api::core::v1::ConfigMap;
 use parking_lot::Mutex;
-use support::{Cluster, Item, config_map, informer, settle, started, value_of};
+use support::{Cluster, Item, config_map, informer, settle, started, until, value_of};
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::{Semaphore, mpsc};
 
@@ -73,6 +74,45 @@ fn handlers_that_leave_give_back_what_they_held() {
         "{} kept",
         held.bytes_current
     );
+}
+
+// INV-SHARED-19
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn handlers_of_every_kind_leave_no_task_no_thread_and_no_stream_behind() {
+    let informer = informer(&Cluster::with(10));
+    started(&informer).await;
+    let metrics = tokio::runtime::Handle::current().metrics();
+    let before = metrics.num_alive_tasks();
+    // Each handler holds it, and so does each task or thread that has one left.
+    let token = Arc::new(());
+    let held = || Arc::clone(&token);
+    let added = "the informer runs";
+    for _ in 0..100 {
+        let token = held();
+        let asynchronous = informer.add_handler(move |_: Event<ConfigMap>| {
+            let _ = &token;
+            async {}
+        });
+        let token = held();
+        let blocking = informer.add_blocking_handler(move |_: Event<ConfigMap>| {
+            let _ = &token;
+        });
+        let token = held();
+        let filtered = informer
+            .handler()
+            .filter(move |_| Arc::strong_count(&token) > 0);
+        let mut stream = filtered.stream().expect(added);
+        for handler in [asynchronous.expect(added), blocking.expect(added)] {
+            handler.synced().await.expect("it goes on");
+            handler.remove().await;
+        }
+        assert!(stream.next().await.is_some());
+    }
+    until("all has ended", || {
+        Arc::strong_count(&token) == 1 && metrics.num_alive_tasks() <= before
+    })
+    .await;
+    assert!(informer.status().handlers.is_empty());
 }
 
 /// An empty list, then a watch of whatever is sent.
