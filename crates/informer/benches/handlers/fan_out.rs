@@ -2,7 +2,7 @@
 //!
 //! Updates come in rounds: the next one is sent when every handler has handled the last. A round of one event is the
 //! worst case, since every handler is woken for it. `own_…` is without the event's way to the cache, which handlers
-//! share.
+//! share: what each handler adds to the first one's round, of a thousand and of a few.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -20,6 +20,7 @@ use crate::runtime;
 
 const OBJECTS: u64 = 1000;
 const HANDLERS: usize = 1000;
+const FEW: usize = 9;
 const ROUNDS: [u64; 2] = [100, 1];
 const RUNS: usize = 50;
 const AT_LEAST: Duration = Duration::from_secs(1);
@@ -66,25 +67,17 @@ fn measure(name: &str, kind: Kind) {
     bench.settle();
     let before = heap();
     for events in ROUNDS {
-        let alone = bench.round_without_handlers(events);
-        let [one, many] = [1, HANDLERS].map(|handlers| bench.round(handlers, events));
+        let [one, few, many] = [1, FEW, HANDLERS].map(|handlers| bench.round(handlers, events));
         let each = |round: f64, handlers: usize| round / (events as f64 * handlers as f64);
-        let (one_each, many_each) = (each(one, 1), each(many, HANDLERS));
-        let line = Line::new(&format!("{name}_{events}_at_once"))
-            .about("ns_per_op", many_each)
-            .about("ns_per_op_of_one", one_each)
-            .about("times_that_of_one", many_each / one_each)
-            .with("limit_times", 3);
-        // Of a single event, what one handler adds is lost in the noise of waking threads.
-        let line = if events == 1 {
-            line
-        } else {
-            let (one, many) = (each(one - alone, 1), each(many - alone, HANDLERS));
-            line.about("own_ns_per_op", many)
-                .about("own_ns_per_op_of_one", one)
-                .about("own_times_that_of_one", many / one)
-        };
-        line.print();
+        let (own, own_of_few) = (each(many - one, HANDLERS - 1), each(few - one, FEW - 1));
+        Line::new(&format!("{name}_{events}_at_once"))
+            .about("ns_per_op", each(many, HANDLERS))
+            .about("ns_per_op_of_one", each(one, 1))
+            .about("own_ns_per_op", own)
+            .about("own_ns_per_op_of_few", own_of_few)
+            .about("own_times_that_of_few", own / own_of_few)
+            .with("limit_times", 3)
+            .print();
     }
     bench.settle();
     Line::new(&format!("{name}_removed"))
@@ -123,16 +116,6 @@ impl Progress {
 }
 
 impl Bench<'_> {
-    /// In nanoseconds.
-    fn round_without_handlers(&self, events: u64) -> f64 {
-        let round = || {
-            let reached = self.informer.wait_until(self.feed.send(events).into());
-            let reached = self.runtime.block_on(reached.into_future());
-            reached.expect("it catches up");
-        };
-        median(RUNS, AT_LEAST, round).as_nanos() as f64
-    }
-
     /// In nanoseconds.
     fn round(&self, handlers: usize, events: u64) -> f64 {
         let added = self.add(handlers);

@@ -144,7 +144,7 @@ impl Drop for Server {
 
 /// Serves pods until the input ends.
 pub(crate) fn serve() {
-    let _runtime = runtime().block_on(async {
+    runtime().block_on(async {
         let server = ApiServer::start().await.expect("a port is free");
         let mut workload = Workload::new().pods(PODS).namespaces(INFORMERS);
         workload.fill(&server).expect("a server takes pods");
