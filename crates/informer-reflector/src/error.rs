@@ -47,8 +47,8 @@ pub enum ListWatchError {
         message: String,
     },
     /// The code that lists or watches failed for a reason of its own.
-    #[error("the code that lists and watches failed")]
-    Other(#[source] Box<dyn StdError + Send + Sync>),
+    #[error(transparent)]
+    Other(Box<dyn StdError + Send + Sync>),
 }
 
 impl ListWatchError {
@@ -121,5 +121,19 @@ impl ListWatchError {
 impl From<Status> for ListWatchError {
     fn from(status: Status) -> Self {
         Self::status_error(status)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A text of one's own is told as it is: it says more than that some code failed.
+    #[test]
+    fn a_reason_of_another_kind_speaks_for_itself() {
+        let plain = ListWatchError::other("no credentials");
+        assert_eq!(plain.chain(), "no credentials");
+        let nested = ListWatchError::other(ListWatchError::transport("reset"));
+        assert_eq!(nested.chain(), "cannot talk to the API server: reset");
     }
 }

@@ -1,4 +1,4 @@
-//! A value that is worked out from a store when it is asked for, and again only after the store has changed.
+//! A value that is worked out from a store when it is asked for, and again only after its contents have changed.
 
 use std::fmt;
 use std::sync::Arc;
@@ -10,7 +10,8 @@ type Compute<K, T, E> = dyn Fn(&Snapshot<K>) -> Result<T, E> + Send + Sync;
 
 /// A value derived from a store: worked out at the first [`get`](Self::get) after a change, kept until the next one.
 ///
-/// Writers of the store never wait for it, and changes that nobody asks about cost nothing. Of many who ask at once
+/// Writers of the store never wait for it, and changes that nobody asks about cost nothing. A resource version that
+/// moves alone, as with a bookmark, is no change: do not work a value out from the version. Of many who ask at once
 /// one works it out and the others wait for that. Who asks after a change never gets what was worked out before it, and
 /// does not wait for such work either.
 ///
@@ -42,9 +43,9 @@ pub struct Lazy<K: Object, T, E> {
     newest: Mutex<Option<Arc<Evaluation<K, T>>>>,
 }
 
-/// The value at one revision of the store.
+/// The value for one state of the store's contents.
 struct Evaluation<K: Object, T> {
-    revision: u64,
+    contents: u64,
     /// Held while the value is worked out, so that those who want the same one wait for it.
     step: Mutex<Step<K, T>>,
 }
@@ -91,13 +92,13 @@ impl<K: Object, T, E> Lazy<K, T, E> {
     /// That of the store's state, or of a newer one that someone else has seen.
     fn evaluation(&self) -> Arc<Evaluation<K, T>> {
         let snapshot = self.store.snapshot();
-        let revision = snapshot.revision();
+        let contents = snapshot.contents_revision();
         let mut newest = self.newest.lock();
-        if let Some(known) = newest.as_ref().filter(|known| known.revision >= revision) {
+        if let Some(known) = newest.as_ref().filter(|known| known.contents >= contents) {
             return Arc::clone(known);
         }
         let step = Mutex::new(Step::ToDo(snapshot));
-        let evaluation = Arc::new(Evaluation { revision, step });
+        let evaluation = Arc::new(Evaluation { contents, step });
         let before = newest.replace(Arc::clone(&evaluation));
         drop(newest);
         // The value may be the user's to drop.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use informer_store::{Object, ObjectKey};
+use informer_store::{Object, ObjectKey, mutant};
 use tokio::time::Instant;
 
 use crate::event::{Cause, Event};
@@ -75,7 +75,7 @@ impl<K: Object> Processor<K> {
     ) -> Start<K> {
         let Arrival { listener, runner } = arrival;
         let replay = replay();
-        if replay.at_most > 0 {
+        if replay.at_most > 0 && !mutant!("handler-forget-the-replay") {
             listener.queue.replay(replay, now);
         }
         if self.source_synced {
@@ -93,7 +93,10 @@ impl<K: Object> Processor<K> {
             let reminded = active.schedule.is_some();
             let events = notifications
                 .iter()
-                .filter(|n| reminded || n.audience == Audience::All)
+                .filter(|n| {
+                    let everybody = mutant!("handler-remind-everybody");
+                    reminded || n.audience == Audience::All || everybody
+                })
                 .map(|n| (&n.key, n.delivery.clone()));
             active.listener.queue.push_all(events, now)
         });

@@ -7,15 +7,16 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use futures_util::StreamExt;
-use informer_shared::{Event, QueuePolicy, RecreatedAs, SharedInformer};
+use informer_shared::{Event, HandlerFns, QueuePolicy, RecreatedAs, SharedInformer};
 use informer_store::{IndexValues, Indexers, ObjectKey};
 use k8s_openapi::api::core::v1::ConfigMap;
+use parking_lot::Mutex;
 use support::{
     Cluster, SECONDS, Seen, change_two, informer, line, settle, soon, started, told_in_each_order,
     until, value_of,
 };
 
-// INV-SHARED-1, INV-SHARED-5, SI17
+// INV-SHARED-1, INV-SHARED-5
 #[tokio::test]
 async fn handlers_of_every_sort_hear_the_first_state_and_then_changes() {
     let cluster = Cluster::with(2);
@@ -97,7 +98,7 @@ async fn the_cache_has_what_a_handler_hears_of() {
     assert_eq!(behind.load(Ordering::Relaxed), 0);
 }
 
-// INV-SHARED-8, SI18, SI22, protocol 3.3 (8)
+// INV-SHARED-8, SI18, protocol 3.3 (8)
 #[tokio::test(start_paused = true)]
 async fn a_late_handler_starts_from_the_cache_and_misses_nothing() {
     let cluster = Cluster::with(2);
@@ -410,6 +411,42 @@ async fn the_caches_version_is_that_of_the_last_change() {
     }
     assert_eq!(informer.store().resource_version(), Some(5.into()));
     assert_eq!(informer.last_sync_resource_version(), Some(5.into()));
+}
+
+// TY1
+#[tokio::test]
+async fn functions_that_are_missing_do_nothing() {
+    let cluster = Cluster::with(2);
+    let informer = informer(&cluster);
+    let told = Arc::new(Mutex::new(Vec::new()));
+    let note = |what: &'static str| {
+        let told = Arc::clone(&told);
+        move || told.lock().push(what)
+    };
+    let (added, updated, deleted) = (note("added"), note("updated"), note("deleted"));
+    let registrations = [
+        informer.add_handler(HandlerFns::new()).unwrap(),
+        informer
+            .add_handler(HandlerFns::new().on_added(move |_, _| added()))
+            .unwrap(),
+        informer
+            .add_handler(HandlerFns::new().on_updated(move |_, _, _| updated()))
+            .unwrap(),
+        informer
+            .add_blocking_handler(HandlerFns::new().on_deleted(move |_, _| deleted()))
+            .unwrap(),
+    ];
+    started(&informer).await;
+    for registration in &registrations {
+        registration.synced().deadline(10 * SECONDS).await.unwrap();
+    }
+    cluster.put("0", "second");
+    cluster.delete("1");
+    until("all handled", || told.lock().len() == 4).await;
+    settle().await;
+    let mut told = told.lock().clone();
+    told.sort_unstable();
+    assert_eq!(told, ["added", "added", "deleted", "updated"]);
 }
 
 // TY1

@@ -7,9 +7,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier, mpsc};
 use std::thread;
+use std::time::Instant;
 
 use informer_shared::Lazy;
-use informer_store::{Snapshot, Store};
+use informer_store::{DeltaSink, IndexValues, Overlaid, Snapshot, Store};
 use k8s_openapi::api::core::v1::ConfigMap;
 use parking_lot::Mutex;
 use support::config_map;
@@ -95,4 +96,53 @@ fn what_failed_or_panicked_is_tried_again() {
     assert_eq!(value.get(), Ok(Arc::new(2)));
     assert_eq!(value.get(), Ok(Arc::new(2)));
     assert_eq!(tries.load(Ordering::SeqCst), 3);
+}
+
+// INV-SHARED-21: a bookmark moves the store's version and nothing else.
+#[test]
+fn it_is_not_worked_out_again_when_only_the_version_moves() {
+    let store = Store::new();
+    put(&store, "a");
+    let evaluations = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&evaluations);
+    let size = Lazy::new(store.clone(), move |maps: &Snapshot<ConfigMap>| {
+        count.fetch_add(1, Ordering::SeqCst);
+        Ok::<_, Infallible>((maps.len(), maps.stale_count(), maps.index_names().len()))
+    });
+    assert_eq!(size.get(), Ok(Arc::new((1, 0, 0))));
+    for version in 10..20_u64 {
+        store.bookmark(version.into());
+        assert_eq!(size.get(), Ok(Arc::new((1, 0, 0))));
+    }
+    assert_eq!(evaluations.load(Ordering::SeqCst), 1);
+
+    // Everything else that a reader can see is a change: an index, a mark, an object laid over, a deletion.
+    let change = |what: &str, expected| {
+        let before = evaluations.load(Ordering::SeqCst);
+        assert_eq!(size.get(), Ok(Arc::new(expected)), "{what}");
+        assert_eq!(size.get(), Ok(Arc::new(expected)), "{what}");
+        assert_eq!(evaluations.load(Ordering::SeqCst), before + 1, "{what}");
+    };
+    let index = store.add_index("none", |_: &ConfigMap, _: &mut IndexValues<'_>| {});
+    index.expect("the name is free");
+    change("an index", (1, 0, 1));
+    let mut batch = store.begin_batch();
+    assert!(batch.mark_stale("ns/a"));
+    batch.commit();
+    change("a mark", (1, 1, 1));
+    let laid = store.overlay(config_map("b", "b", 30, ""), Instant::now());
+    assert_eq!(laid, Ok(Overlaid::Visible));
+    change("an object laid over", (2, 1, 1));
+    store
+        .add(config_map("b", "b", 30, ""))
+        .expect("it has a name");
+    change("the server's word on it", (2, 1, 1));
+    store.delete("ns/a");
+    change("a deletion", (1, 0, 1));
+    store
+        .replace(Vec::<ConfigMap>::new(), "40".into())
+        .expect("they have names");
+    change("a list", (0, 0, 1));
+    store.remove_index("none").expect("it is there");
+    change("an index that goes", (0, 0, 0));
 }

@@ -539,3 +539,38 @@ async fn handlers_that_come_and_go_leave_no_task_behind() {
     until("no task left", || metrics.num_alive_tasks() <= before).await;
     assert!(informer.status().handlers.is_empty());
 }
+
+// INV-SHARED-11, SI13, SI17, SI22: before the start, after it, added late, never started, after the stop.
+#[tokio::test(start_paused = true)]
+async fn a_handler_that_was_removed_hears_of_nothing_whenever_that_was() {
+    let cluster = Cluster::with(2);
+    let never = informer(&cluster);
+    let seen = Seen::new();
+    let registration = never.add_handler(seen.clone()).unwrap();
+    soon(registration.remove()).await;
+    assert!(seen.lines().is_empty());
+
+    let informer = informer(&cluster);
+    let [before, idle, late, kept] = [(); 4].map(|()| Seen::new());
+    let registration = informer.add_handler(before.clone()).unwrap();
+    soon(registration.remove()).await;
+    let registration = informer.add_handler(idle.clone()).unwrap();
+    let stays = informer.add_handler(kept.clone()).unwrap();
+    started(&informer).await;
+    soon(registration.synced()).await.unwrap();
+    soon(registration.remove()).await;
+    let registration = informer.add_handler(late.clone()).unwrap();
+    soon(registration.synced()).await.unwrap();
+    soon(registration.remove()).await;
+
+    cluster.put("0", "second");
+    until("the one that stays", || kept.lines().len() == 3).await;
+    settle().await;
+    let first = ["+0=first initial", "+1=first initial"];
+    assert!(before.lines().is_empty());
+    assert_eq!(idle.take(), first);
+    assert_eq!(late.take(), first);
+
+    soon(informer.stop()).await.unwrap();
+    soon(stays.remove()).await;
+}

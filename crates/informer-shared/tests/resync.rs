@@ -133,3 +133,21 @@ async fn rounds_do_not_pile_up_before_a_stuck_handler() {
     assert_eq!(stuck.status().queue_depth, 9);
     assert!(stuck.status().lag >= 99 * SECONDS);
 }
+
+// INV-SHARED-9, SI3: client-go waited for its processor for ever where a resync came before that had started.
+#[tokio::test(start_paused = true)]
+async fn handlers_that_wait_long_for_the_start_are_reminded_from_it_on() {
+    let informer = informer(&Cluster::with(1));
+    let handlers = [0, 2, 3].map(|seconds| reminded(&informer, seconds * SECONDS));
+    tokio::time::sleep(100 * SECONDS).await;
+    assert!(handlers.iter().all(|(_, seen)| seen.lines().is_empty()));
+    started(&informer).await;
+    for (handler, seen) in &handlers {
+        soon(handler.synced()).await.expect("it is synced");
+        assert_eq!(seen.lines(), ["+0=first initial"]);
+    }
+    tokio::time::sleep(6 * SECONDS + 500 * MS).await;
+    settle().await;
+    let counts = handlers.each_ref().map(|(_, seen)| reminders(seen));
+    assert_eq!(counts, [0, 3, 2]);
+}

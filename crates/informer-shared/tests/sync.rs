@@ -162,6 +162,39 @@ async fn ones_own_object_is_waited_for_until_it_or_its_deletion_is_cached() {
     assert!(matches!(error, CatchUpError::Never { .. }), "{error}");
 }
 
+// INV-SHARED-14, peers 70: the watch lags, and the next thing that comes is a list.
+#[tokio::test(start_paused = true)]
+async fn a_wait_for_a_write_lasts_until_the_write_has_come_however_it_comes() {
+    let cluster = Cluster::with(1);
+    let informer = informer(&cluster);
+    started(&informer).await;
+    cluster.fail_lists(Some(500));
+    let mut written = Vec::new();
+    cluster.while_away(|cluster| {
+        // One that stays, and one that is gone again before anybody hears of it.
+        written.push(("0", cluster.put("0", "mine")));
+        written.push(("short", cluster.put("short", "mine")));
+        cluster.delete("short");
+    });
+    let waits = written.iter().map(|(name, version)| {
+        let answer = support::config_map(name, "any", *version, "mine");
+        let expected = Expectation::written(&answer).unwrap();
+        let by_object = tokio::spawn(informer.wait_for(expected).into_future());
+        let by_version = tokio::spawn(informer.wait_until((*version).into()).into_future());
+        [by_object, by_version]
+    });
+    let waits: Vec<_> = waits.flatten().collect();
+    tokio::time::sleep(2 * SECONDS).await;
+    assert!(waits.iter().all(|wait| !wait.is_finished()));
+    cluster.fail_lists(None);
+    for wait in waits {
+        soon(wait).await.unwrap().unwrap();
+    }
+    let stored = informer.store().get("ns/0").unwrap();
+    assert_eq!(support::value_of(&stored), "mine");
+    assert_eq!(informer.store().len(), 1);
+}
+
 // WS1: a wait that is done wins over a deadline of nothing.
 #[tokio::test(start_paused = true)]
 async fn what_is_done_needs_no_time() {

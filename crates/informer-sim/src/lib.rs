@@ -12,11 +12,13 @@
 //! | `row` | every row of the error table and every fault of the network, as faults of the test kit |
 //! | `chaos` | chooses a row for each request |
 //! | `checked` | stands between reflector and server: judges requests, their order and their rate |
-//! | `handlers` | judge their own histories; some are slow, some fail |
+//! | `handlers` | of every kind and policy; some are slow, stall or fail; what each was told is judged |
+//! | `fleet` | some seeds are about a factory: many informers that start together, a few at a time |
 //! | `world` | plays the steps, then lets all come to rest and judges the end |
 
 mod chaos;
 mod checked;
+mod fleet;
 mod handlers;
 mod object;
 mod oracle;

@@ -109,6 +109,23 @@ impl Oracle {
         self.rewinds.iter().any(|to| from > *to)
     }
 
+    /// Whether a life of an object ended, for a client that selects, after it was in a state that it knew. Once the
+    /// server has gone back in time, anything may have.
+    pub(crate) fn has_ended(&self, key: &str, uid: &str, known: u64) -> bool {
+        let Some(life) = self
+            .present()
+            .lives
+            .get(key)
+            .filter(|_| self.rewinds.is_empty())
+        else {
+            return true;
+        };
+        let later = life.iter().filter(|(at, _)| *at > known);
+        later
+            .map(|(_, state)| state.as_ref())
+            .any(|state| !state.is_some_and(|state| state.uid == uid && self.is_visible(state)))
+    }
+
     /// True if what a client that selects sees is exactly this, and how it differs otherwise.
     pub(crate) fn equals(&self, snapshot: &Snapshot<Item>) -> Result<(), String> {
         let mut count = 0;

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use fastrand::Rng;
 use informer_reflector::{FirstList, ListMode, ReflectorConfig};
+use informer_shared::RecreatedAs;
 
 use crate::row::Row;
 
@@ -27,6 +28,8 @@ pub(crate) struct Plan {
     pub(crate) undecodable: bool,
     /// Handlers and a queue, or a reflector that feeds a store alone.
     pub(crate) shared: bool,
+    /// Where not shared: one handler in the loop, which holds up the queue, or none.
+    pub(crate) single: bool,
     pub(crate) selector: bool,
     pub(crate) recreated_as_update: bool,
     pub(crate) resync: Option<Duration>,
@@ -35,6 +38,8 @@ pub(crate) struct Plan {
     pub(crate) page_size: u32,
     pub(crate) page_relists: bool,
     pub(crate) max_deltas: Option<usize>,
+    /// How long handlers have when the informer stops; `None` where what waits is dropped.
+    pub(crate) drain: Option<Duration>,
 }
 
 impl Plan {
@@ -64,6 +69,15 @@ impl Plan {
             page_size: [0, 1, 2, 5, 500][rng.usize(0..5)],
             page_relists: one_in(rng, 3),
             max_deltas: [Some(2), Some(8), None][rng.usize(0..3)],
+            single: one_in(rng, 2),
+            drain: [None, Some(Duration::from_secs(30))][rng.usize(0..2)],
+        }
+    }
+
+    pub(crate) fn recreated_as(&self) -> RecreatedAs {
+        match self.recreated_as_update {
+            true => RecreatedAs::Updated,
+            false => RecreatedAs::default(),
         }
     }
 

@@ -70,14 +70,22 @@ impl Tally {
 
 /// What must happen beside the rows of the error table.
 const EVENTS: &[&str] = &[
+    "a blocking handler",
+    "a closure",
+    "a factory waited in vain",
+    "a factory was in step",
+    "a stream",
     "added",
+    "an async handler",
     "compaction",
     "deleted",
     "final state unknown",
+    "functions",
     "handler failed",
     "handler joined",
     "handler left",
     "handler panicked",
+    "handler stalled",
     "initial",
     "informer restarted",
     "object set aside",

@@ -14,6 +14,7 @@ use parking_lot::Mutex;
 use self::client::Client;
 use crate::chaos::Chaos;
 use crate::checked::Checked;
+use crate::handlers::Surroundings;
 use crate::object::{self, Item};
 use crate::oracle::Oracle;
 use crate::plan::Plan;
@@ -32,6 +33,7 @@ pub(crate) struct World {
     trace: Trace,
     checked: Checked,
     client: Client,
+    around: Surroundings,
     joined: u32,
     /// The resume version and the rewinds at the last look.
     last_resume: Option<u64>,
@@ -64,7 +66,14 @@ impl World {
             written: 0,
         };
         let checked = Self::connect(&server, &plan, &chaos, &trace);
-        let client = Client::start(&plan, seed, &checked, &chaos, &trace);
+        let around = Surroundings {
+            oracle: Arc::clone(&oracle),
+            chaos: chaos.clone(),
+            trace: trace.clone(),
+            calm: Arc::default(),
+            recreated_as_update: plan.recreated_as_update,
+        };
+        let client = Client::start(&plan, seed, &checked, &around);
         Self {
             plan,
             rng,
@@ -76,6 +85,7 @@ impl World {
             trace,
             checked,
             client,
+            around,
             joined: 0,
             last_resume: None,
             last_rewinds: 0,
@@ -114,6 +124,7 @@ impl World {
         self.oracle
             .lock()
             .judge(&snapshot, self.client.is_drained(), &trace);
+        self.client.look(&snapshot, &trace);
 
         let resume = status.resource_version.as_ref().and_then(|rv| rv.as_u64());
         let back = resume < self.last_resume && self.last_resume.is_some();
@@ -152,7 +163,7 @@ impl World {
         );
     }
 
-    fn hear(chaos: &Chaos, trace: &Trace, report: &Report<'_>) {
+    pub(crate) fn hear(chaos: &Chaos, trace: &Trace, report: &Report<'_>) {
         note!(trace, "report {report}");
         let what = match report {
             Report::SetAside { .. } => "object set aside",

@@ -140,14 +140,15 @@ impl<K: Object> Root<K> {
     }
 
     fn laid_mut<Q: KeyLike + ?Sized>(&mut self, key: &Q) -> Option<&mut Laid<K>> {
-        triomphe::Arc::make_mut(self.overlay.as_mut()?)
-            .laid
-            .get_mut(key.as_text())
+        let overlay = self.overlay.as_mut()?;
+        self.contents += 1;
+        triomphe::Arc::make_mut(overlay).laid.get_mut(key.as_text())
     }
 
     /// Takes a key out of the overlay; what readers see of it stays for the caller to change.
     fn unlay<Q: KeyLike + ?Sized>(&mut self, key: &Q) -> Option<Laid<K>> {
         let overlay = self.overlay.as_mut()?;
+        self.contents += 1;
         let laid = triomphe::Arc::make_mut(overlay).laid.remove(key.as_text());
         if overlay.laid.is_empty() {
             self.overlay = None;

@@ -33,6 +33,8 @@ pub(crate) struct Root<K> {
     pub(crate) resource_version: Option<ResourceVersion>,
     /// Counts the writes that were published.
     pub(crate) revision: u64,
+    /// Counts the changes of anything but the resource version.
+    pub(crate) contents: u64,
 }
 
 /// One object and its key.
@@ -117,6 +119,7 @@ impl<K: Object> Clone for Root<K> {
             overlay: self.overlay.clone(),
             resource_version: self.resource_version.clone(),
             revision: self.revision,
+            contents: self.contents,
         }
     }
 }
@@ -131,6 +134,7 @@ impl<K> Default for Root<K> {
             overlay: None,
             resource_version: None,
             revision: 0,
+            contents: 0,
         }
     }
 }
@@ -247,6 +251,7 @@ impl<K: Object> Root<K> {
         plan: &mut Plan,
         effects: &mut Effects<K>,
     ) -> Option<Arc<K>> {
+        self.contents += 1;
         if effects.wanted() {
             self.tell(&target, &object, effects);
         }
@@ -320,6 +325,7 @@ impl<K: Object> Root<K> {
     ) -> Option<Arc<K>> {
         let slot = self.find(key)?;
         let last = self.slots.len().checked_sub(1)?;
+        self.contents += 1;
         self.touch_values(slot, effects);
         for index in &mut self.indexes {
             index.swap_remove(slot);
@@ -352,6 +358,7 @@ impl<K: Object> Root<K> {
         let Some(slot) = self.find(key) else {
             return false;
         };
+        self.contents += u64::from(self.stale.get(slot) != is_stale);
         self.stale.set(slot, is_stale);
         true
     }
@@ -367,6 +374,7 @@ impl<K: Object> Root<K> {
             indexes,
             resource_version: self.resource_version.take(),
             revision: self.revision,
+            contents: self.contents + 1,
             ..Self::default()
         };
     }
@@ -383,6 +391,7 @@ impl<K: Object> Root<K> {
             index.apply(slot, prepared);
         }
         self.indexes.push(index);
+        self.contents += 1;
         effects.touch_everything();
     }
 
@@ -390,6 +399,7 @@ impl<K: Object> Root<K> {
     pub(crate) fn remove_index(&mut self, name: &str, effects: &mut Effects<K>) -> bool {
         let before = self.indexes.len();
         self.indexes.retain(|index| &**index.name() != name);
+        self.contents += u64::from(self.indexes.len() < before);
         effects.touch_everything();
         self.indexes.len() < before
     }

@@ -137,6 +137,13 @@ impl<K: Object> Snapshot<K> {
         self.root.revision
     }
 
+    /// How often the objects, their marks or the indexes of the store had changed; a resource version that moves alone,
+    /// as with a bookmark, is no change. Two snapshots of one store with the same number hold the same.
+    #[must_use]
+    pub fn contents_revision(&self) -> u64 {
+        self.root.contents
+    }
+
     /// What the server said last of a key: the object without what was [added by hand](crate::Store::overlay).
     #[must_use]
     pub fn base<Q: KeyLike + ?Sized>(&self, key: &Q) -> Option<&Arc<K>> {

@@ -79,6 +79,13 @@ pub mod schema {
     pub use crate::protobuf::{Field, Form, Message, Scalar};
 }
 
+/// What macros of this crate need.
+#[cfg(feature = "k8s-openapi")]
+#[doc(hidden)]
+pub mod __private {
+    pub use informer_store::object;
+}
+
 /// The README's example runs as a test.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

@@ -102,10 +102,53 @@ impl fmt::Display for Resource {
     }
 }
 
-/// A type that knows which resource it is. Every k8s-openapi type with a collection does (feature `k8s-openapi`).
+/// A type that knows which resource it is. Every k8s-openapi type with a collection does (feature `k8s-openapi`); what
+/// kube's derive makes does after one line, `kube_object!(Widget)`.
 pub trait StaticResource {
     /// The resource of this type's objects.
     fn resource() -> Resource;
+}
+
+/// Makes a type that kube's `CustomResource` derives an object that knows its resource: all that an informer, an `Api`
+/// and a factory ask for.
+///
+/// Group, version, kind, plural and scope are those of `#[kube(...)]`. The crate `kube` must be a dependency under that
+/// name.
+///
+/// ```text
+/// #[derive(kube::CustomResource, serde::Serialize, serde::Deserialize, schemars::JsonSchema, Debug, Clone)]
+/// #[kube(group = "demo.example", version = "v1", kind = "Widget", namespaced)]
+/// struct WidgetSpec {
+///     size: u32,
+/// }
+///
+/// informer_wire::kube_object!(Widget);
+/// ```
+#[cfg(feature = "k8s-openapi")]
+#[macro_export]
+macro_rules! kube_object {
+    ($type:ty) => {
+        $crate::__private::object!($type);
+
+        impl $crate::StaticResource for $type {
+            fn resource() -> $crate::Resource {
+                let is_namespaced = ::std::any::TypeId::of::<<$type as ::kube::Resource>::Scope>()
+                    == ::std::any::TypeId::of::<::kube::core::NamespaceResourceScope>();
+                let scope = if is_namespaced {
+                    $crate::Scope::Namespaced
+                } else {
+                    $crate::Scope::Cluster
+                };
+                $crate::Resource::new(
+                    <$type as ::kube::Resource>::group(&()).into_owned(),
+                    <$type as ::kube::Resource>::version(&()).into_owned(),
+                    <$type as ::kube::Resource>::kind(&()).into_owned(),
+                    <$type as ::kube::Resource>::plural(&()).into_owned(),
+                    scope,
+                )
+            }
+        }
+    };
 }
 
 #[cfg(feature = "k8s-openapi")]

@@ -108,6 +108,8 @@ pub use informer_store::{
     FieldSelector, IndexValues, Indexers, LabelSelector, Lister, Object, ObjectKey, ObjectMetadata,
     ResourceVersion, Store, Uid, object,
 };
+#[cfg(feature = "k8s-openapi")]
+pub use informer_wire::kube_object;
 pub use informer_wire::{
     Compact, Dynamic, FromWire, ListOptions, Metadata, ObjectMeta, Resource, Scope, StaticResource,
     View,

@@ -18,10 +18,10 @@ use super::hooks::{Hooks, panic_message};
 use super::io::{Incoming, Io};
 use super::metrics::Metrics;
 use super::set_aside::SetAsideObjects;
-use crate::config::ReflectorConfig;
+use crate::config::{ListMode, ReflectorConfig};
 use crate::error::ListWatchError;
 use crate::lister_watcher::{KnownFn, ListRequest, ListerWatcher};
-use crate::machine::{Action, Failure, Fault, Machine, Notice};
+use crate::machine::{Action, Failure, FailureKind, Fault, Machine, Notice};
 use crate::report::{Operation, Report};
 use crate::status::{Phase, ReflectorStatus};
 
@@ -157,7 +157,16 @@ impl<L: ListerWatcher, S: DeltaSink<L::Object>> Driver<L, S> {
 
     pub(super) fn handle_failure(&mut self, error: &ListWatchError) {
         let during = self.machine.operation();
-        self.machine.handle_error(self.now(), Failure::from(error));
+        let failure = Failure::from(error);
+        let is_answer = during == Operation::StreamingList
+            && self.config.list_mode == ListMode::Auto
+            && failure.kind == FailureKind::Unsupported;
+        self.machine.handle_error(self.now(), failure);
+        if is_answer {
+            // That the server has no streaming lists is what was to be found out, and is told as that.
+            tracing::debug!(error = %error.chain(), "streaming lists are refused");
+            return;
+        }
         self.report_failure(during, error);
     }
 

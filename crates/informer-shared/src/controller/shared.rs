@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use informer_delta_fifo::Batch;
-use informer_store::{Object, ObjectKey, Snapshot};
+use informer_store::{Object, ObjectKey, Snapshot, Store, mutant};
 use tokio::time::{Instant, sleep_until};
 
 use super::process::{Failures, Process};
@@ -34,9 +34,7 @@ impl<K: Object> SharedProcess<K> {
     /// leave no gap and tell nothing twice.
     pub(crate) fn take_in_handlers(&mut self) {
         let store = &self.shared.store;
-        let starts = self
-            .processor
-            .refresh(Instant::now(), || replay(store.snapshot()));
+        let starts = self.processor.refresh(Instant::now(), || replay(store));
         for start in starts {
             self.handlers.start(start);
         }
@@ -91,9 +89,12 @@ impl<K: Object> Process<K> for SharedProcess<K> {
     }
 }
 
-fn replay<K: Object>(snapshot: Snapshot<K>) -> Replay<K> {
+fn replay<K: Object>(store: &Store<K>) -> Replay<K> {
+    let snapshot = store.snapshot();
     let at_most = snapshot.len();
+    let store = mutant!("handler-replay-a-later-state").then(|| store.clone());
     let objects = move || {
+        let snapshot = store.map_or(snapshot, |store| store.snapshot());
         told(&snapshot)
             .map(|(_, object)| Arc::clone(object))
             .collect()

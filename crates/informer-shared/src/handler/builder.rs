@@ -12,7 +12,9 @@ use super::filter::Filter;
 use super::listener::{Listener, ListenerConfig, RunsAs};
 use super::registration::Registration;
 use super::registry::{Arrival, Registry, Runner};
-use super::run::{Feed, run_async, run_blocking};
+#[cfg(feature = "simulation")]
+use super::run::run_blocking_in_task;
+use super::run::{BlockingRun, Feed, run_async, run_blocking};
 use super::stream::EventStream;
 use super::traits::{BlockingEventHandler, EventHandler};
 use crate::error::InformerStopped;
@@ -147,8 +149,26 @@ impl<K: Send + Sync + 'static> HandlerBuilder<K> {
     ) -> Result<Registration, InformerStopped> {
         let (feed, host) = self.into_feed(RunsAs::Thread);
         let listener = Arc::clone(&feed.listener);
-        let runner = Runner::Thread(Box::new(move || run_blocking(feed, handler)));
+        let run = BlockingRun::new(feed, handler);
+        let runner = Runner::Thread(Box::new(move || run_blocking(run)));
         host.register(listener, runner)
+    }
+
+    /// A blocking handler in a task, for simulations in virtual time: each call lasts for the pause after it.
+    ///
+    /// # Errors
+    /// When the informer has stopped.
+    #[cfg(feature = "simulation")]
+    #[doc(hidden)]
+    pub fn register_blocking_in_task(
+        self,
+        handler: impl BlockingEventHandler<K>,
+        pause: impl FnMut() -> Duration + Send + 'static,
+    ) -> Result<Registration, InformerStopped> {
+        let (feed, host) = self.into_feed(RunsAs::Thread);
+        let listener = Arc::clone(&feed.listener);
+        let run = run_blocking_in_task(BlockingRun::new(feed, handler), pause);
+        host.register(listener, Runner::Task(run.boxed()))
     }
 
     /// Adds a stream. The policies for errors and panics do not apply to it.

@@ -102,39 +102,73 @@ where
     drop(handler);
 }
 
-/// Runs a blocking handler on the current thread, as [`run_async`] does.
-///
-/// The queue's waker is a crossbeam channel that holds one token: events coalesce in the queue up to the moment
-/// the thread takes them.
-pub(crate) fn run_blocking<K, H>(mut feed: Feed<K>, mut handler: H)
-where
-    H: BlockingEventHandler<K>,
-{
-    THREAD_HANDLER.set(Some(feed.listener.id));
-    let (sender, receiver) = bounded(1);
-    let waker = Waker::from(Arc::new(Signal(sender)));
-    let cx = Context::from_waker(&waker);
-    loop {
-        let delivery = match feed.consumer.poll_next(&cx) {
+/// A blocking handler and its events.
+pub(crate) struct BlockingRun<K, H> {
+    // Dropped first: once the feed is gone, the handler counts as ended.
+    handler: H,
+    feed: Feed<K>,
+}
+
+impl<K, H: BlockingEventHandler<K>> BlockingRun<K, H> {
+    pub(crate) const fn new(feed: Feed<K>, handler: H) -> Self {
+        Self { handler, feed }
+    }
+
+    /// Hands the handler its next event. Ready once that is handled, or when there will be none.
+    fn step(&mut self, cx: &Context<'_>) -> Poll<ControlFlow<()>> {
+        let delivery = match self.feed.consumer.poll_next(cx) {
             Poll::Ready(Some(delivery)) => delivery,
-            Poll::Ready(None) => break,
-            Poll::Pending => {
-                // `waker` holds the sender, so there is always someone who may send.
-                let _ = receiver.recv();
-                continue;
-            }
+            Poll::Ready(None) => return Poll::Ready(ControlFlow::Break(())),
+            Poll::Pending => return Poll::Pending,
         };
-        let filter = &mut feed.filter;
+        let (filter, handler) = (&mut self.feed.filter, &mut self.handler);
         let call = || match through(filter, delivery) {
             Some(event) => handler.handle(event),
             None => Ok(()),
         };
         let outcome = catch_unwind(AssertUnwindSafe(call));
-        if feed.judge(outcome).is_break() {
-            break;
+        Poll::Ready(self.feed.judge(outcome))
+    }
+}
+
+/// Runs a blocking handler on the current thread, as [`run_async`] does.
+///
+/// The queue's waker is a crossbeam channel that holds one token: events coalesce in the queue up to the moment
+/// the thread takes them.
+pub(crate) fn run_blocking<K, H: BlockingEventHandler<K>>(mut run: BlockingRun<K, H>) {
+    THREAD_HANDLER.set(Some(run.feed.listener.id));
+    let (sender, receiver) = bounded(1);
+    let waker = Waker::from(Arc::new(Signal(sender)));
+    let cx = Context::from_waker(&waker);
+    loop {
+        match run.step(&cx) {
+            Poll::Ready(ControlFlow::Continue(())) => {}
+            Poll::Ready(ControlFlow::Break(())) => break,
+            Poll::Pending => {
+                // `waker` holds the sender, so there is always someone who may send.
+                let _ = receiver.recv();
+            }
         }
     }
-    drop(handler);
+}
+
+/// Runs a blocking handler step by step in a task, where threads would make a simulation differ from run to run. Each
+/// call lasts, for whoever looks on, as long as the pause after it.
+#[cfg(feature = "simulation")]
+pub(crate) async fn run_blocking_in_task<K, H>(
+    mut run: BlockingRun<K, H>,
+    mut pause: impl FnMut() -> std::time::Duration,
+) where
+    K: Send + Sync + 'static,
+    H: BlockingEventHandler<K>,
+{
+    let id = run.feed.listener.id;
+    let steps = async {
+        while std::future::poll_fn(|cx| run.step(cx)).await.is_continue() {
+            tokio::time::sleep(pause()).await;
+        }
+    };
+    TASK_HANDLER.scope(id, steps).await;
 }
 
 /// Wakes a thread that waits at the other end of the channel.

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use informer_store::mutant;
+
 use crate::event::{Cause, Event};
 use crate::notification::Delivery;
 
@@ -77,9 +79,14 @@ impl<K> Pending<K> {
                 Event::Added { object, .. } | Event::Updated { new: object, .. } => {
                     Self::Added { object, initial }
                 }
+                Event::Deleted { .. } if mutant!("handler-keep-what-came-and-went") => self,
                 Event::Deleted { .. } => return None,
             },
-            Self::Updated { old, cause, .. } => match later.event {
+            Self::Updated {
+                old,
+                cause,
+                new: before,
+            } => match later.event {
                 Event::Added { object, .. } => Self::Updated {
                     old,
                     new: object,
@@ -88,7 +95,11 @@ impl<K> Pending<K> {
                 Event::Updated {
                     new, cause: later, ..
                 } => Self::Updated {
-                    old,
+                    old: if mutant!("handler-join-to-the-last-old") {
+                        before
+                    } else {
+                        old
+                    },
                     new,
                     cause: cause.or(later),
                 },
@@ -102,6 +113,9 @@ impl<K> Pending<K> {
                 }),
             },
             Self::Deleted(deleted) => match later.event {
+                Event::Added { object, initial } if mutant!("handler-join-two-lives") => {
+                    Self::Added { object, initial }
+                }
                 Event::Added { object, initial } => Self::Recreated {
                     deleted,
                     added: object,

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use informer_store::ObjectKey;
+use informer_store::{ObjectKey, mutant};
 use tokio::time::Instant;
 
 use super::backlog::{Backlog, Pushed, Taken};
@@ -156,6 +156,7 @@ impl<K> QueueState<K> {
 
     fn counted_left(&self) -> bool {
         let in_hand = self.in_hand.is_some_and(|in_hand| in_hand.counted);
+        let in_hand = in_hand && !mutant!("handler-synced-before-it-has-handled");
         in_hand || self.replay_left > 0 || self.backlog.counted() > 0
     }
 
@@ -168,7 +169,7 @@ impl<K> QueueState<K> {
         if self.is_cut_off() {
             return;
         }
-        if end != End::Draining {
+        if end != End::Draining && !mutant!("handler-tell-after-its-removal") {
             self.backlog.clear();
             self.replay_left = 0;
         }

@@ -1,27 +1,31 @@
 //! What is under test: a shared informer with handlers, or a reflector that feeds a store alone.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use informer_reflector::{Reflector, ReflectorStatus, Report};
-use informer_shared::{RecreatedAs, SharedInformer};
+use informer_shared::{OnStop, SharedInformer};
 use informer_store::{Snapshot, Store};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::World;
-use crate::chaos::Chaos;
 use crate::checked::Checked;
-use crate::handlers::Handler;
+use crate::handlers::{Handler, Reference, Single, Surroundings};
 use crate::object::Item;
 use crate::plan::Plan;
-use crate::trace::Trace;
+use crate::trace::{Trace, holds};
 
 pub(crate) enum Client {
     Shared {
         informer: SharedInformer<Item>,
         handlers: Vec<Handler>,
+        /// All that there is to tell.
+        reference: Reference,
     },
+    Single(Single),
     Plain {
         store: Arc<Store<Item>>,
         status: watch::Receiver<ReflectorStatus>,
@@ -31,15 +35,12 @@ pub(crate) enum Client {
 }
 
 impl Client {
-    pub(crate) fn start(
-        plan: &Plan,
-        seed: u64,
-        checked: &Checked,
-        chaos: &Chaos,
-        trace: &Trace,
-    ) -> Self {
+    pub(crate) fn start(plan: &Plan, seed: u64, checked: &Checked, around: &Surroundings) -> Self {
+        if plan.single && !plan.shared {
+            return Self::Single(Single::start(plan, seed, checked, around));
+        }
         let config = plan.reflector_config(seed);
-        let (chaos, trace) = (chaos.clone(), trace.clone());
+        let (chaos, trace) = (around.chaos.clone(), around.trace.clone());
         let hear = move |report: &Report<'_>| World::hear(&chaos, &trace, report);
         if !plan.shared {
             let store = Arc::new(Store::new());
@@ -55,29 +56,33 @@ impl Client {
                 task,
             };
         }
-        let recreated = match plan.recreated_as_update {
-            true => RecreatedAs::Updated,
-            false => RecreatedAs::default(),
-        };
         let informer = SharedInformer::builder(checked.clone())
             .reflector_config(config)
             .watch_error_handler(hear)
-            .recreated_as(recreated)
+            .recreated_as(plan.recreated_as())
             .max_deltas(plan.max_deltas)
+            .on_stop(match plan.drain {
+                Some(timeout) => OnStop::Drain { timeout },
+                None => OnStop::Drop,
+            })
             .build()
             .unwrap_or_else(|error| panic!("no index clashes: {error}"));
+        let reference = Reference::join(&informer)
+            .unwrap_or_else(|error| panic!("it has not stopped: {error}"));
         informer
             .start()
             .unwrap_or_else(|error| panic!("it was not started: {error}"));
         Self::Shared {
             informer,
             handlers: Vec::new(),
+            reference,
         }
     }
 
     pub(crate) fn snapshot(&self) -> Snapshot<Item> {
         match self {
             Self::Shared { informer, .. } => informer.store().snapshot(),
+            Self::Single(single) => single.store.snapshot(),
             Self::Plain { store, .. } => store.snapshot(),
         }
     }
@@ -85,6 +90,7 @@ impl Client {
     pub(crate) fn reflector_status(&self) -> ReflectorStatus {
         match self {
             Self::Shared { informer, .. } => informer.status().reflector,
+            Self::Single(single) => single.monitor.status().reflector,
             Self::Plain { status, .. } => status.borrow().clone(),
         }
     }
@@ -96,6 +102,7 @@ impl Client {
                 let queue = informer.status().queue;
                 queue.queued_keys + queue.in_flight_keys == 0
             }
+            Self::Single(single) => single.is_drained(),
             Self::Plain { .. } => true,
         }
     }
@@ -103,31 +110,94 @@ impl Client {
     pub(crate) fn is_synced(&self) -> bool {
         match self {
             Self::Shared { informer, .. } => informer.has_synced(),
+            Self::Single(single) => single.monitor.has_synced(),
             Self::Plain { status, .. } => status.borrow().synced,
         }
     }
 
     /// How many keys wait for the cache, and the most events that wait for a coalescing handler.
     pub(crate) fn backlog(&self) -> (usize, usize) {
-        let Self::Shared { informer, handlers } = self else {
-            return (0, 0);
+        let (informer, handlers) = match self {
+            Self::Shared {
+                informer, handlers, ..
+            } => (informer, handlers),
+            Self::Single(single) => return (single.monitor.status().queue.queued_keys, 0),
+            Self::Plain { .. } => return (0, 0),
         };
-        let coalescing = handlers.iter().filter(|handler| handler.coalesces);
-        let waiting = coalescing.map(|handler| handler.registration.status().queue_depth);
+        let coalescing = handlers.iter().filter(|handler| handler.coalesces());
+        let waiting = coalescing.map(|handler| handler.status().queue_depth);
         (
             informer.status().queue.queued_keys,
             waiting.max().unwrap_or(0),
         )
     }
 
-    /// Stops it; true if it ended without a failure.
-    pub(crate) async fn stop(self) -> bool {
-        match self {
-            Self::Shared { informer, .. } => informer.stop().await.is_ok(),
+    /// What holds of handlers at every moment.
+    pub(crate) fn look(&mut self, snapshot: &Snapshot<Item>, trace: &Trace) {
+        let (handlers, reference) = match self {
+            Self::Shared {
+                handlers,
+                reference,
+                ..
+            } => (handlers, reference),
+            Self::Single(single) => return single.look(snapshot, trace),
+            Self::Plain { .. } => return,
+        };
+        let changes = reference.read();
+        reference.judge(snapshot, trace);
+        for handler in handlers {
+            handler.look(snapshot, changes);
+        }
+    }
+
+    /// Stops it, and judges what handlers were told in its whole life.
+    pub(crate) async fn stop(self, drain: Option<Duration>, trace: &Trace) {
+        let start = Instant::now();
+        let (informer, mut handlers, mut reference) = match self {
+            Self::Shared {
+                informer,
+                handlers,
+                reference,
+            } => (informer, handlers, reference),
+            Self::Single(single) => {
+                single.stop(trace).await;
+                return judge_time(start, Duration::ZERO, trace);
+            }
             Self::Plain { stop, task, .. } => {
                 stop.cancel();
-                task.await.is_ok()
+                let ended = task.await;
+                holds!(trace, ended.is_ok(), "it did not end well");
+                return judge_time(start, Duration::ZERO, trace);
+            }
+        };
+        let ended = informer.stop().await;
+        holds!(trace, ended.is_ok(), "it did not end well: {ended:?}");
+        judge_time(start, drain.unwrap_or_default(), trace);
+        // All were in time, so nothing was left out.
+        let drained = drain.is_some_and(|limit| start.elapsed() < limit);
+        for handler in &mut handlers {
+            handler.taken().await;
+        }
+        reference.read();
+        let snapshot = informer.store().snapshot();
+        if drain.is_some() {
+            reference.judge(&snapshot, trace);
+        }
+        for handler in &handlers {
+            handler.judge_history(&reference, drained);
+            if drained {
+                handler.judge_end(&snapshot, informer.has_synced());
             }
         }
     }
+}
+
+/// A stop takes no longer than handlers have, and a second (INV-SHARED-12; protocol 3.3: 17).
+fn judge_time(start: Instant, handlers_have: Duration, trace: &Trace) {
+    let took = start.elapsed();
+    holds!(
+        trace,
+        took <= handlers_have + Duration::from_secs(1),
+        "it took {took:?} to stop"
+    );
 }

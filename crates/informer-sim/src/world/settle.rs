@@ -1,5 +1,6 @@
 //! Trouble is over: all must come to rest at the truth, and stay there quietly.
 
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
@@ -7,6 +8,7 @@ use tokio::time::{Instant, sleep};
 use super::World;
 use super::client::Client;
 use crate::chaos::Weather;
+use crate::handlers::Handler;
 use crate::trace::{holds, note};
 
 const MINUTE: Duration = Duration::from_secs(60);
@@ -17,6 +19,7 @@ impl World {
     /// Protocol 3.3: 16 to 20.
     pub(super) async fn settle(&mut self) {
         self.chaos.set(Weather::Calm);
+        self.around.calm.store(true, Ordering::Relaxed);
         for replica in 0..self.plan.replicas {
             self.server.release_replica(replica);
         }
@@ -59,6 +62,7 @@ impl World {
             tally.add_event(rate_class(rate), 1);
         });
         self.stop().await;
+        // Protocol 3.3: 14: whoever has stopped tells nothing.
         let hash = self.trace.hash();
         sleep(MINUTE).await;
         holds!(
@@ -73,23 +77,29 @@ impl World {
     }
 
     fn is_at_rest(&self) -> bool {
-        let Client::Shared { informer, handlers } = &self.client else {
-            return true;
+        let Client::Shared {
+            informer, handlers, ..
+        } = &self.client
+        else {
+            return self.client.is_drained();
         };
-        let done = handlers.iter().all(|handler| {
-            let status = handler.registration.status();
-            status.ended.is_some() || (status.queue_depth == 0 && handler.is_idle())
-        });
-        informer.has_synced() && self.client.is_drained() && done
+        informer.has_synced() && self.client.is_drained() && handlers.iter().all(Handler::is_done)
     }
 
-    fn judge_handlers(&self) {
-        let Client::Shared { informer, handlers } = &self.client else {
+    fn judge_handlers(&mut self) {
+        let Client::Shared {
+            informer,
+            handlers,
+            reference,
+        } = &mut self.client
+        else {
             return;
         };
+        reference.read();
         let snapshot = informer.store().snapshot();
         for handler in handlers {
-            handler.judge_end(&snapshot, &self.trace);
+            handler.judge_history(reference, true);
+            handler.judge_end(&snapshot, true);
         }
     }
 

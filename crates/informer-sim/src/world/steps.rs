@@ -15,8 +15,6 @@ use crate::trace::{holds, note};
 
 /// A rewind is noticed within this, also where there are no bookmarks.
 const REWIND_NOTICED: Duration = Duration::from_secs(60 * 60);
-/// A stop takes no longer.
-const STOPPED: Duration = Duration::from_secs(1);
 
 impl World {
     pub(super) async fn step(&mut self) {
@@ -103,32 +101,40 @@ impl World {
     }
 
     fn join(&mut self) {
-        let Client::Shared { informer, handlers } = &mut self.client else {
+        let Client::Shared {
+            informer,
+            handlers,
+            reference,
+        } = &mut self.client
+        else {
             return;
         };
         if handlers.len() >= 5 {
             return;
         }
         self.joined += 1;
-        let parts = (&self.oracle, &self.chaos, &self.trace);
-        let update = self.plan.recreated_as_update;
-        match Handler::join(informer, parts, update, self.joined, &mut self.rng) {
+        let since = reference.read();
+        match Handler::join(informer, &self.around, since, self.joined, &mut self.rng) {
             Ok(handler) => handlers.push(handler),
             Err(stopped) => holds!(self.trace, false, "{stopped}"),
         }
     }
 
     async fn leave(&mut self) {
-        let Client::Shared { handlers, .. } = &mut self.client else {
+        let Client::Shared {
+            handlers,
+            reference,
+            ..
+        } = &mut self.client
+        else {
             return;
         };
         if handlers.is_empty() {
             return;
         }
         let handler = handlers.swap_remove(self.rng.usize(0..handlers.len()));
-        if self.rng.bool() {
-            handler.registration.remove().await;
-        }
+        reference.read();
+        handler.leave(reference, self.rng.bool()).await;
         self.event("handler left");
     }
 
@@ -138,17 +144,11 @@ impl World {
         self.checked = Self::connect(&self.server, &self.plan, &self.chaos, &self.trace);
         // What the server asked of the old one does not bind the new one.
         self.chaos.take_not_before();
-        self.client = Client::start(
-            &self.plan,
-            self.seed,
-            &self.checked,
-            &self.chaos,
-            &self.trace,
-        );
+        self.client = Client::start(&self.plan, self.seed, &self.checked, &self.around);
         (self.last_resume, self.last_rewinds, self.was_synced) = (None, 0, false);
     }
 
-    /// Protocol 3.3: 14, 17.
+    /// Protocol 3.3: 14, 17; INV-SHARED-12.
     pub(super) async fn stop(&mut self) {
         let store = std::sync::Arc::new(informer_store::Store::new());
         let (_, status) = tokio::sync::watch::channel(Default::default());
@@ -159,11 +159,7 @@ impl World {
             task: tokio::spawn(async {}),
         };
         let client = std::mem::replace(&mut self.client, gone);
-        let start = Instant::now();
-        let well = client.stop().await;
-        holds!(self.trace, well, "it did not end well");
-        let took = start.elapsed();
-        holds!(self.trace, took <= STOPPED, "it took {took:?} to stop");
+        client.stop(self.plan.drain, &self.trace).await;
         holds!(
             self.trace,
             !self.checked.is_busy(),

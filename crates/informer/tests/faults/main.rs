@@ -9,6 +9,7 @@
     reason = "a test fails by panicking"
 )]
 
+mod connections;
 mod handlers;
 mod history;
 mod lists;

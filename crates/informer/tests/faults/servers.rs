@@ -3,12 +3,15 @@
 use std::time::Duration;
 
 use informer::ListMode;
-use informer_testkit::{Answer, ApiServer};
+use informer_testkit::{Answer, ApiServer, Fault};
+use k8s_openapi::api::core::v1::ConfigMap;
 use serde_json::json;
 
+use crate::connections::Connections;
 use crate::history::Told;
 use crate::rig::{
-    MODES, Rig, any_watch, config, delete, http, informer_over, listed, server, within, write,
+    MODES, Rig, any_list, any_watch, config, delete, http, informer_over, listed, server,
+    until_true, within, write,
 };
 
 /// peers 43, 44, 59: what happened in the gap is heard of once.
@@ -165,6 +168,57 @@ async fn many_informers_share_a_client() {
             .unwrap();
         assert_eq!(informer.store().len(), 6);
         within(informer.stop()).await.unwrap();
+    }
+}
+
+/// What it is called, the fault that leads to it, and after how many requests it is there.
+type Moment = (&'static str, fn(&ApiServer), usize);
+
+/// peers 65: at each of these moments all ends, and no connection is left open.
+#[tokio::test]
+async fn a_stop_at_any_moment_closes_all_connections() {
+    let moments: [Moment; 6] = [
+        ("at the connection", |_| {}, 0),
+        (
+            "before the answer",
+            |server| server.fail(any_list(), Fault::HoldOpen, 100),
+            1,
+        ),
+        (
+            "within a list",
+            |server| server.fail(any_list(), Fault::Stall { after: 300 }, 100),
+            1,
+        ),
+        (
+            "at the opening of a watch",
+            |server| server.fail(any_watch(), Fault::HoldOpen, 100),
+            2,
+        ),
+        (
+            "within a backoff",
+            |server| server.fail(any_list(), Fault::Disconnect, 100),
+            2,
+        ),
+        ("within a call", |_| {}, 2),
+    ];
+    for (moment, fault, requests) in moments {
+        let server = server().await;
+        (0..5).for_each(|number| write(&server, number, "red"));
+        fault(&server);
+        let between = Connections::to(&server).await;
+        let client = informer::Client::anonymous(&between.url()).unwrap();
+        let informer = informer_over(client, config(ListMode::List), http());
+        let stuck = |_: informer::Event<ConfigMap>| std::future::pending::<()>();
+        let registration = informer.add_handler(stuck).unwrap();
+        informer.start().unwrap();
+        let asked = || server.requests().len() >= requests;
+        until_true(moment, asked).await;
+        if moment == "within a call" {
+            until_true(moment, || registration.status().queue_depth == 4).await;
+        }
+        within(informer.stop()).await.unwrap();
+        drop((informer, registration));
+        until_true(moment, || between.open() == 0).await;
     }
 }
 

@@ -1,0 +1,315 @@
+//! A factory's life: informers of many resources that start together, a few at a time, some of which cannot; new ones
+//! that start later; waits for all of them; the shutdown.
+
+mod source;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use fastrand::Rng;
+use informer_shared::{InformerFactory, OnStop, RunError, SharedInformer, StartLimit};
+use informer_testkit::{ApiServer, Fault, ResourceType};
+use informer_wire::{Resource, Scope};
+use parking_lot::Mutex;
+use serde_json::json;
+use tokio::time::{Instant, sleep};
+
+use self::source::{Source, Starts};
+use crate::handlers::Reference;
+use crate::object::{Item, version_of};
+use crate::tally::Tally;
+use crate::trace::{Trace, holds, note};
+
+/// A turn of a start ends after this.
+const PATIENCE: Duration = Duration::from_secs(3);
+const JITTER: Duration = Duration::from_millis(50);
+/// How long an informer may take whose server does what it is asked, however it did before: a backoff, and a silence.
+const HEALED: Duration = Duration::from_secs(15 * 60);
+
+/// One informer and all that it told.
+struct Member {
+    informer: SharedInformer<Item>,
+    reference: Reference,
+    plural: String,
+}
+
+/// A factory, its server, and what was asked for.
+pub(crate) struct Fleet {
+    rng: Rng,
+    server: Arc<ApiServer>,
+    factory: InformerFactory<Source>,
+    members: Vec<Member>,
+    starts: Arc<Starts>,
+    /// The resources whose requests are never answered.
+    sick: Arc<Mutex<Vec<String>>>,
+    kinds: usize,
+    limit: usize,
+    drain: Option<Duration>,
+    written: u64,
+    tally: Tally,
+    trace: Trace,
+}
+
+fn plural(kind: usize) -> String {
+    format!("kind{kind}s")
+}
+
+impl Fleet {
+    pub(crate) fn new(seed: u64, trace: Trace) -> Self {
+        let mut rng = Rng::with_seed(seed);
+        let kinds = rng.usize(2..12);
+        let limit = rng.usize(1..4);
+        let drain = rng.bool().then(|| Duration::from_secs(30));
+        note!(trace, "{kinds} kinds, {limit} at once, {drain:?}");
+        let mut builder = ApiServer::builder().seed(seed);
+        for kind in 0..kinds {
+            let (name, plural) = (format!("Kind{kind}"), plural(kind));
+            builder = builder.resource(ResourceType::new("sim.example", "v1", name, plural));
+        }
+        let server = Arc::new(builder.in_memory());
+        let sick = Arc::<Mutex<Vec<String>>>::default();
+        let ill = Arc::clone(&sick);
+        let mut moods = rng.fork();
+        server.fault_source(move |request| {
+            let is_ill = ill.lock().contains(&request.resource);
+            is_ill.then(|| match moods.bool() {
+                true => Fault::HoldOpen,
+                false => Fault::Refuse,
+            })
+        });
+        let starts = Arc::new(Starts::new(limit, PATIENCE, trace.clone()));
+        let source = Source {
+            server: Arc::clone(&server),
+            starts: Arc::clone(&starts),
+        };
+        let factory = InformerFactory::builder(source)
+            .start_limit(StartLimit::new(limit).jitter(JITTER).patience(PATIENCE))
+            .on_stop(match drain {
+                Some(timeout) => OnStop::Drain { timeout },
+                None => OnStop::Drop,
+            })
+            .build();
+        Self {
+            rng,
+            server,
+            factory,
+            members: Vec::new(),
+            starts,
+            sick,
+            kinds,
+            limit,
+            drain,
+            written: 0,
+            tally: Tally::default(),
+            trace,
+        }
+    }
+
+    pub(crate) async fn play(mut self) -> Tally {
+        for _ in 0..self.rng.u32(10..60) {
+            self.step().await;
+            self.look();
+            if self.trace.verdict().is_err() {
+                return self.tally;
+            }
+        }
+        self.settle().await;
+        self.shut_down().await;
+        self.tally
+    }
+
+    async fn step(&mut self) {
+        match self.rng.u8(0..16) {
+            0..3 => self.ask(),
+            3..5 => self.start(),
+            5 | 6 => {
+                let deadline = Duration::from_millis(self.rng.u64(1..20_000));
+                self.wait(deadline).await;
+            }
+            7 => {
+                let plural = plural(self.rng.usize(0..self.kinds));
+                note!(self.trace, "{plural} fall ill");
+                self.sick.lock().push(plural);
+            }
+            8 => self.sick.lock().clear(),
+            9 => self.server.drop_watches(),
+            _ => self.change(),
+        }
+        let pause = [1, 20, 500, 5000][self.rng.usize(0..4)];
+        sleep(Duration::from_millis(self.rng.u64(0..pause))).await;
+    }
+
+    /// Asks for an informer; for one that is there, it must be that (INV-SHARED-15).
+    fn ask(&mut self) {
+        let kind = self.rng.usize(0..self.kinds);
+        let (name, plural) = (format!("Kind{kind}"), plural(kind));
+        let resource = Resource::new("sim.example", "v1", name, plural.clone(), Scope::Namespaced);
+        let before = self.factory.status().len();
+        let informer = self.factory.informer_for::<Item>(resource);
+        let is_new = self.members.iter().all(|member| member.plural != plural);
+        let made = self.factory.status().len() - before;
+        holds!(
+            self.trace,
+            made == usize::from(is_new),
+            "{made} informers were made for {plural}"
+        );
+        if !is_new {
+            return;
+        }
+        match Reference::join(&informer) {
+            Ok(reference) => {
+                self.starts.expect(&plural, informer.clone());
+                self.members.push(Member {
+                    informer,
+                    reference,
+                    plural,
+                });
+            }
+            Err(stopped) => holds!(self.trace, false, "{stopped}"),
+        }
+    }
+
+    /// Starts what is new, and nothing twice.
+    fn start(&self) {
+        let started = self.factory.start();
+        holds!(self.trace, started.is_ok(), "{started:?}");
+        let all = self.members.iter().all(|m| m.informer.is_started());
+        holds!(self.trace, all, "an informer was not started");
+    }
+
+    /// What a wait says must be so (INV-SHARED-13).
+    async fn wait(&mut self, deadline: Duration) -> bool {
+        let started = |member: &&Member| member.informer.is_started();
+        let waited_for = self.members.iter().filter(started).count();
+        let outcome = self.factory.wait_for_cache_sync().deadline(deadline).await;
+        let late = |member: &&Member| started(member) && !member.informer.has_synced();
+        let late = self.members.iter().filter(late).count();
+        match outcome {
+            Ok(()) => {
+                holds!(self.trace, late == 0, "a wait ended well, {late} are late");
+                self.tally.event("a factory was in step");
+                true
+            }
+            Err(error) => {
+                let told = error.failed.len();
+                holds!(
+                    self.trace,
+                    told == late && error.started == waited_for,
+                    "{late} of {waited_for} are late, told is {error}"
+                );
+                let why = error.failed.iter().all(|one| one.progress().is_some());
+                holds!(self.trace, why, "no reason is given: {error}");
+                self.tally.event("a factory waited in vain");
+                false
+            }
+        }
+    }
+
+    fn change(&mut self) {
+        let plural = plural(self.rng.usize(0..self.kinds));
+        let name = format!("n{}", self.rng.u8(0..4));
+        self.written += 1;
+        let object = json!({
+            "metadata": {"namespace": "even", "name": name},
+            "data": {"value": self.written.to_string()},
+        });
+        let exists = self.server.get(&plural, "even", &name).is_ok();
+        let written = match exists {
+            true if self.rng.bool() => self.server.delete(&plural, "even", &name),
+            true => self.server.replace(&plural, object),
+            false => self.server.create(&plural, object),
+        };
+        holds!(self.trace, written.is_ok(), "{written:?}");
+        note!(self.trace, "write {plural} {name}");
+    }
+
+    fn look(&mut self) {
+        for member in &mut self.members {
+            member.reference.read();
+            let snapshot = member.informer.store().snapshot();
+            member.reference.judge(&snapshot, &self.trace);
+            note!(self.trace, "{} {}", member.plural, snapshot.len());
+        }
+    }
+
+    /// Everybody is well. All must come to be in step, within the turns that those before them take (INV-SHARED-18).
+    async fn settle(&mut self) {
+        self.sick.lock().clear();
+        self.start();
+        let turns = u32::try_from(self.kinds.div_ceil(self.limit)).unwrap_or(u32::MAX);
+        let synced = self.wait(HEALED + PATIENCE * turns).await;
+        holds!(self.trace, synced, "an informer never synced");
+        let start = Instant::now();
+        loop {
+            self.look();
+            match self.members.iter().find(|member| !self.is_true(member)) {
+                None => break,
+                Some(member) if start.elapsed() > HEALED => {
+                    holds!(self.trace, false, "{} never agree", member.plural);
+                    break;
+                }
+                Some(_) => sleep(Duration::from_secs(1)).await,
+            }
+        }
+    }
+
+    /// It has just what the server has.
+    fn is_true(&self, member: &Member) -> bool {
+        let Ok(truth) = self.server.list(&member.plural, "") else {
+            return false;
+        };
+        let cached = member.informer.store().snapshot();
+        cached.len() == truth.len()
+            && truth.iter().all(|object| {
+                let text = |at: &str| object["metadata"][at].as_str().unwrap_or_default();
+                let item = cached.get(&*format!("{}/{}", text("namespace"), text("name")));
+                item.is_some_and(|item| version_of(item).to_string() == text("resourceVersion"))
+            })
+    }
+
+    /// INV-SHARED-12: it ends in time, for good, and tells nothing more.
+    async fn shut_down(&mut self) {
+        let start = Instant::now();
+        let ended = self.factory.shutdown().await;
+        holds!(self.trace, ended.is_ok(), "it did not end well: {ended:?}");
+        let limit = self.drain.unwrap_or_default() + Duration::from_secs(1);
+        holds!(
+            self.trace,
+            start.elapsed() <= limit,
+            "a shutdown took {:?}",
+            start.elapsed()
+        );
+        self.look();
+        let again = self.factory.start();
+        holds!(
+            self.trace,
+            matches!(again, Err(RunError::Stopped)),
+            "started after the shutdown: {again:?}"
+        );
+        let requests = self.starts.requests();
+        for _ in 0..3 {
+            self.change();
+            sleep(Duration::from_secs(60)).await;
+        }
+        holds!(
+            self.trace,
+            requests == self.starts.requests(),
+            "a request after the shutdown"
+        );
+        for member in &mut self.members {
+            holds!(
+                self.trace,
+                member.informer.is_stopped(),
+                "{} go on",
+                member.plural
+            );
+            let told = member.reference.events().len();
+            holds!(
+                self.trace,
+                member.reference.read() == told,
+                "{} tell after the shutdown",
+                member.plural
+            );
+        }
+    }
+}

@@ -1,0 +1,290 @@
+//! What a handler knows from what it was told, and what it thinks of each event.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use fastrand::Rng;
+use informer_shared::{Cause, Event};
+use informer_store::{ObjectKey, Store};
+use parking_lot::Mutex;
+
+use super::{Character, Surroundings};
+use crate::chaos::Chaos;
+use crate::object::{Item, short, value_of, version_of};
+use crate::oracle::Oracle;
+use crate::trace::{Trace, holds, note};
+
+/// What a handler was told.
+#[derive(Default)]
+pub(super) struct Told {
+    known: BTreeMap<ObjectKey, Arc<Item>>,
+    pub(super) log: Vec<Event<Item>>,
+    /// How many of those that were there first are handled.
+    pub(super) initial: usize,
+    /// The call that runs is about one of those.
+    first: bool,
+    /// A call runs.
+    pub(super) busy: bool,
+    /// It was removed.
+    pub(super) gone: bool,
+}
+
+impl Told {
+    /// Whether this is just what it knows.
+    pub(super) fn equals<'a>(
+        &self,
+        cached: impl Iterator<Item = &'a Arc<Item>>,
+    ) -> Result<(), String> {
+        let mut count = 0;
+        for item in cached {
+            count += 1;
+            let known = self.known.get(&ObjectKey::of(&**item));
+            if !known.is_some_and(|known| Arc::ptr_eq(known, item)) {
+                let known = known.map(|known| short(known));
+                return Err(format!("knows {known:?}, cached is {}", short(item)));
+            }
+        }
+        match self.known.len() == count {
+            true => Ok(()),
+            false => Err(format!("knows {} objects, not {count}", self.known.len())),
+        }
+    }
+}
+
+/// How a call ends.
+pub(super) enum Mood {
+    Good,
+    Fails,
+    Panics,
+}
+
+/// Judges each event when it is told.
+pub(super) struct Judge {
+    told: Arc<Mutex<Told>>,
+    /// Where it is known, the cache must have everything first.
+    store: Option<Store<Item>>,
+    oracle: Arc<Mutex<Oracle>>,
+    trace: Trace,
+    chaos: Chaos,
+    calm: Arc<AtomicBool>,
+    character: Character,
+    name: u32,
+    rng: Rng,
+}
+
+impl Judge {
+    pub(super) fn new(
+        told: Arc<Mutex<Told>>,
+        store: Option<Store<Item>>,
+        around: &Surroundings,
+        character: Character,
+        name: u32,
+        rng: Rng,
+    ) -> Self {
+        Self {
+            told,
+            store,
+            oracle: Arc::clone(&around.oracle),
+            trace: around.trace.clone(),
+            chaos: around.chaos.clone(),
+            calm: Arc::clone(&around.calm),
+            character,
+            name,
+            rng,
+        }
+    }
+
+    /// A call begins.
+    pub(super) fn begin(&self, event: Event<Item>) {
+        self.judge(&event);
+        let mut told = self.told.lock();
+        holds!(
+            self.trace,
+            !told.busy,
+            "h{}: two calls at once (INV-SHARED-1)",
+            self.name
+        );
+        told.first = event.is_initial();
+        told.busy = true;
+        told.log.push(event);
+    }
+
+    /// How long the call lasts.
+    pub(super) fn pause(&mut self) -> Duration {
+        let calm = self.calm.load(Ordering::Relaxed);
+        if self.character.stalls && !calm && self.rng.u8(0..30) == 0 {
+            self.count("handler stalled");
+            return Duration::from_secs(self.rng.u64(10..400));
+        }
+        match self.character.slow {
+            true => Duration::from_millis(self.rng.u64(0..900)),
+            false => Duration::ZERO,
+        }
+    }
+
+    /// The call ends, in this way. What it was told counts as told, also where it fails.
+    pub(super) fn end(&mut self) -> Mood {
+        {
+            let mut told = self.told.lock();
+            told.initial += usize::from(told.first);
+            told.busy = false;
+        }
+        match self.rng.u8(0..40) {
+            0 if self.character.fails => {
+                self.count("handler failed");
+                Mood::Fails
+            }
+            1 if self.character.fails => {
+                self.count("handler panicked");
+                Mood::Panics
+            }
+            _ => Mood::Good,
+        }
+    }
+
+    fn count(&self, what: &'static str) {
+        self.chaos.tally(|tally| tally.event(what));
+    }
+
+    /// Protocol 3.3: 2, 5, 6, 9, 10, 14; INV-SHARED-1, INV-SHARED-6, INV-SHARED-7, INV-SHARED-9, INV-SHARED-11.
+    fn judge(&self, event: &Event<Item>) {
+        let key = event.key();
+        let mut told = self.told.lock();
+        let (name, trace) = (self.name, &self.trace);
+        holds!(
+            trace,
+            !told.gone,
+            "h{name}: told of {key} after its removal"
+        );
+        match event {
+            Event::Added { object, initial } => {
+                let mark = if *initial { " initial" } else { "" };
+                note!(trace, "h{name} + {}{mark}", short(object));
+                self.count(if *initial { "initial" } else { "added" });
+                let before = told.known.insert(key, Arc::clone(object));
+                holds!(
+                    trace,
+                    before.is_none(),
+                    "h{name}: {} added twice",
+                    short(object)
+                );
+            }
+            Event::Updated { old, new, cause } => {
+                note!(trace, "h{name} ~ {} to {} {cause}", short(old), short(new));
+                let before = told.known.insert(key, Arc::clone(new));
+                let fits = before.is_some_and(|before| Arc::ptr_eq(&before, old));
+                holds!(
+                    trace,
+                    fits,
+                    "h{name}: {} updated from what it was not told",
+                    short(new)
+                );
+                self.judge_update(old, new, *cause);
+            }
+            Event::Deleted {
+                object,
+                final_state_unknown,
+            } => {
+                let mark = if *final_state_unknown { " unknown" } else { "" };
+                note!(trace, "h{name} - {}{mark}", short(object));
+                self.count(if *final_state_unknown {
+                    "final state unknown"
+                } else {
+                    "deleted"
+                });
+                match told.known.remove(&key) {
+                    Some(before) => self.judge_deletion(&key, &before),
+                    None => holds!(
+                        trace,
+                        false,
+                        "h{name}: {} deleted, which it was not told",
+                        short(object)
+                    ),
+                }
+            }
+            _ => {}
+        }
+        drop(told);
+        if !self.character.filtered {
+            self.judge_known(event);
+        }
+    }
+
+    fn judge_update(&self, old: &Arc<Item>, new: &Arc<Item>, cause: Cause) {
+        let name = self.name;
+        if Arc::ptr_eq(old, new) {
+            self.count("resync");
+            holds!(
+                self.trace,
+                self.character.reminded && cause != Cause::Watch,
+                "h{name}: reminded of {}, which it never asked for",
+                short(new)
+            );
+            return;
+        }
+        self.count("updated");
+        holds!(
+            self.trace,
+            cause != Cause::Resync,
+            "h{name}: a change is called a resync"
+        );
+        let same_life = old.metadata.uid() == new.metadata.uid();
+        holds!(
+            self.trace,
+            same_life || self.character.recreated_as_update,
+            "h{name}: another life is an update"
+        );
+        let forward = version_of(new) >= version_of(old);
+        let back = forward || self.oracle.lock().may_go_back(version_of(old));
+        holds!(
+            self.trace,
+            back,
+            "h{name}: back from {} to {}",
+            short(old),
+            short(new)
+        );
+    }
+
+    /// Nothing is deleted that did not end, least of all what a list holds.
+    fn judge_deletion(&self, key: &ObjectKey, before: &Item) {
+        let unshown = self.character.filtered;
+        let uid = before.metadata.uid().map(ToString::to_string);
+        let ended = self.oracle.lock().has_ended(
+            key.as_str(),
+            uid.as_deref().unwrap_or_default(),
+            version_of(before),
+        );
+        holds!(
+            self.trace,
+            ended || unshown,
+            "h{}: {} deleted, which lives",
+            self.name,
+            short(before)
+        );
+    }
+
+    /// The cache had it no later than the handler.
+    fn judge_known(&self, event: &Event<Item>) {
+        let at = version_of(event.object());
+        let Some(store) = &self.store else { return };
+        let cached = store
+            .get(&event.key())
+            .map_or(u64::MAX, |item| version_of(&item));
+        let fits = cached >= at || self.oracle.lock().may_go_back(at);
+        let deleted = matches!(event, Event::Deleted { .. });
+        holds!(
+            self.trace,
+            fits || deleted,
+            "h{}: {} before it is cached",
+            self.name,
+            short(event.object())
+        );
+    }
+}
+
+/// Whether a handler with a filter sees it.
+pub(super) fn is_shown(item: &Item) -> bool {
+    value_of(item).ends_with(['0', '2', '4', '6', '8'])
+}
