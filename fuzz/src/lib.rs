@@ -1,7 +1,11 @@
-//! What the fuzz targets do: each feeds bytes to one decoder, whole and in two pieces, and compares.
+//! What the fuzz targets do: each feeds bytes to one reader of what comes from outside, and checks what it gives.
 //!
-//! None may panic, whatever the bytes are. The tests of `informer-wire` run all of them over `corpus/`.
+//! None may panic, whatever the bytes are. Tests of the crates run all of them over `corpus/`.
 
+mod configuration;
 mod decoders;
+mod requests;
 
+pub use configuration::{exec_credential, kubeconfig, server};
 pub use decoders::{json_list, json_watch, object, protobuf_list, protobuf_watch, status};
+pub use requests::{request, selector};

@@ -6,14 +6,22 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use serde::de::DeserializeOwned;
+
 use crate::config::Config;
 use crate::error::ConfigError;
 use crate::pem::read_capped;
-use crate::raw::{RawCluster, RawContext, RawFile, RawUser};
+use crate::raw::{RawCluster, RawContext, RawFile, RawHead, RawUser};
 use crate::resolve;
 
 /// The largest kubeconfig that is read, in bytes.
 pub const MAX_KUBECONFIG_BYTES: u64 = 16 << 20;
+
+/// How many nodes aliases may stand for, all in all: more than anybody writes, less than hurts.
+const MAX_ALIASED_NODES: usize = 10_000;
+
+/// How many bytes aliases may stand for, all in all.
+const MAX_ALIASED_BYTES: usize = 64 << 20;
 
 /// One kubeconfig, or several merged. Choose a context of it with [`Kubeconfig::config`].
 ///
@@ -72,7 +80,8 @@ impl Kubeconfig {
     /// Reads YAML (or JSON). Errors name `file`, and relative paths start at its directory.
     ///
     /// # Errors
-    /// When it is no kubeconfig, nested too deep, or expands aliases without end.
+    /// When it is no kubeconfig (a `kind` other than `Config` or an `apiVersion` other than `v1` included; both may be
+    /// missing), nested too deep, or expands aliases without end.
     pub fn from_yaml(yaml: &str, file: impl Into<PathBuf>) -> Result<Self, ConfigError> {
         let file: Arc<Path> = file.into().into();
         if yaml.len() as u64 > MAX_KUBECONFIG_BYTES {
@@ -82,7 +91,7 @@ impl Kubeconfig {
                 source,
             });
         }
-        let raw = parse(yaml).map_err(|reason| ConfigError::Syntax {
+        let raw = read(yaml).map_err(|reason| ConfigError::Syntax {
             file: file.to_path_buf(),
             reason,
         })?;
@@ -219,16 +228,45 @@ fn fill<T>(entries: &mut BTreeMap<String, Entry<T>>, more: BTreeMap<String, Entr
     }
 }
 
-/// Parses with limits. The error tells where and what kind of fault it is, and quotes nothing.
-fn parse(yaml: &str) -> Result<RawFile, String> {
+/// Reads a file that is a kubeconfig. What it says it is comes first: a file of another kind has other fields too.
+fn read(yaml: &str) -> Result<RawFile, String> {
     if yaml.trim().is_empty() {
         return Ok(RawFile::default());
     }
+    let head: RawHead = parse(yaml)?;
+    check("kind", &head.kind, "Config")?;
+    check("apiVersion", &head.api_version, "v1")?;
+    parse(yaml)
+}
+
+/// A file need not say what it is, but must not say that it is something else.
+fn check(field: &str, found: &str, wanted: &str) -> Result<(), String> {
+    if found.is_empty() || found == wanted {
+        return Ok(());
+    }
+    // A name is short; whatever else stands there is not shown.
+    let shown = match found.len() {
+        ..64 => format!("{found:?}"),
+        _ => "another one".to_owned(),
+    };
+    Err(format!(
+        "its {field} is {shown}, not {wanted:?}; choose a kubeconfig, or correct the {field}"
+    ))
+}
+
+/// Parses with limits. The error tells where and what kind of fault it is, and quotes nothing.
+fn parse<T: DeserializeOwned + Default>(yaml: &str) -> Result<T, String> {
     let options = serde_saphyr::options! {
         budget: serde_saphyr::budget! {
             max_depth: 64,
             max_aliases: 1_000,
             max_anchors: 1_000,
+            max_recorded_anchor_events: MAX_ALIASED_NODES,
+            max_recorded_anchor_bytes: MAX_ALIASED_BYTES,
+        },
+        // A node may be as large as the whole text.
+        alias_limits: serde_saphyr::alias_limits! {
+            max_total_replayed_events: (MAX_ALIASED_BYTES / yaml.len().max(1)).min(MAX_ALIASED_NODES),
         },
         // What kubectl reads is read here too.
         duplicate_keys: serde_saphyr::DuplicateKeyPolicy::LastWins,
@@ -236,7 +274,7 @@ fn parse(yaml: &str) -> Result<RawFile, String> {
         with_snippet: false,
     };
     // `Option`: a file of comments alone is an empty document.
-    serde_saphyr::from_str_with_options::<Option<RawFile>>(yaml, options)
+    serde_saphyr::from_str_with_options::<Option<T>>(yaml, options)
         .map(Option::unwrap_or_default)
         .map_err(|error| describe(&error))
 }

@@ -6,6 +6,16 @@ use std::path::{Path, PathBuf};
 use secrecy::SecretString;
 use serde::{Deserialize, Deserializer};
 
+/// What a file says it is. Nothing: a kubeconfig, as for `kubectl`.
+#[derive(Deserialize, Default)]
+#[serde(default, rename_all = "camelCase")]
+pub(crate) struct RawHead {
+    #[serde(deserialize_with = "null_default")]
+    pub(crate) api_version: String,
+    #[serde(deserialize_with = "null_default")]
+    pub(crate) kind: String,
+}
+
 #[derive(Deserialize, Default)]
 #[serde(default, rename_all = "kebab-case")]
 pub(crate) struct RawFile {

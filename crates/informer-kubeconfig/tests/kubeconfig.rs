@@ -310,6 +310,59 @@ fn every_fault_names_file_and_entry() {
     }
 }
 
+/// INV-CLIENT-1: as kubectl, which takes a file that does not say what it is, and refuses one that says something else.
+#[test]
+fn a_file_of_another_kind_is_refused() {
+    let whole = one(HTTPS, "token: t");
+    for same in [
+        whole.replace("kind: Config\n", ""),
+        whole.replace("apiVersion: v1\n", ""),
+        whole.replace("apiVersion: v1\nkind: Config\n", ""),
+        whole.replace("kind: Config", "kind: null"),
+        whole.replace("apiVersion: v1", "apiVersion: ''"),
+    ] {
+        assert_eq!(load(&same).unwrap().cluster.server.port(), Some(6443));
+    }
+    let long = "x".repeat(10_000);
+    for (yaml, words) in [
+        (
+            whole.replace("kind: Config", "kind: Secret"),
+            &["kind is \"Secret\"", "\"Config\""][..],
+        ),
+        (
+            whole.replace("kind: Config", "kind: config"),
+            &["kind is \"config\""],
+        ),
+        (
+            whole.replace("apiVersion: v1", "apiVersion: v2"),
+            &["apiVersion is \"v2\"", "\"v1\""],
+        ),
+        (
+            whole.replace("apiVersion: v1", "apiVersion: example.org/v1"),
+            &["apiVersion is \"example.org/v1\""],
+        ),
+        (
+            whole.replace("kind: Config", &format!("kind: {long}")),
+            &["kind is another one"],
+        ),
+        // Its fields would not fit either; the kind says more.
+        (
+            "kind: List\ncontexts: {a: b}".to_owned(),
+            &["kind is \"List\""],
+        ),
+        (whole.replace("kind: Config", "kind: [1]"), &["line 2"]),
+    ] {
+        let error = load(&yaml).unwrap_err();
+        assert!(matches!(error, ConfigError::Syntax { .. }), "{error:?}");
+        let text = fault(&yaml);
+        assert!(text.contains("/etc/kube/config"), "{text}");
+        assert!(text.len() < 300, "{text}");
+        for part in words {
+            assert!(text.contains(part), "{part:?} is not in {text:?}");
+        }
+    }
+}
+
 const EXEC: &str = "exec: {apiVersion: client.authentication.k8s.io/v1beta1, command: c";
 
 #[test]
@@ -324,6 +377,21 @@ fn other_credentials_count_before_plugins() {
             .is_some()
     );
     assert!(load(&one(HTTPS, "token: t, auth-provider: {name: gcp}")).is_ok());
+}
+
+#[test]
+fn aliases_and_merge_keys_stand_for_what_they_name() {
+    let yaml = "
+base: &base {server: 'https://h', tls-server-name: base}
+current-context: c
+contexts: [{name: c, context: {cluster: k}}]
+clusters:
+- {name: same, cluster: *base}
+- {name: k, cluster: {<<: *base, tls-server-name: own}}
+";
+    let cluster = load(yaml).unwrap().cluster;
+    assert_eq!(cluster.server.as_str(), "https://h/");
+    assert_eq!(cluster.tls_server_name.as_deref(), Some("own"));
 }
 
 #[test]
@@ -345,7 +413,7 @@ clusters: [{name: k, cluster: {server: https://h}}]
     ));
 }
 
-/// The limits of size, depth and aliases.
+/// The limits of size, depth and aliases: INV-CLIENT-14.
 #[test]
 fn hostile_yaml_is_refused_in_time() {
     let mut bomb = "a0: &a0 [x, x, x, x, x, x, x, x, x]\n".to_owned();
@@ -354,6 +422,11 @@ fn hostile_yaml_is_refused_in_time() {
         bomb.push_str(&format!("a{n}: &a{n} [{refs}]\n"));
     }
     assert!(matches!(load(&bomb), Err(ConfigError::Syntax { .. })));
+    // Not many nodes, but each is large.
+    let large = "x".repeat(1 << 20);
+    let many = vec!["*a"; 900].join(", ");
+    let echo = format!("a: &a {large}\nusers: [{{name: u, user: {{as-groups: [{many}]}}}}]\n");
+    assert!(matches!(load(&echo), Err(ConfigError::Syntax { .. })));
     for levels in [100, 5_000] {
         let deep = format!("x: {}{}", "[".repeat(levels), "]".repeat(levels));
         assert!(
