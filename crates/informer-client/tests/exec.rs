@@ -19,6 +19,7 @@ use informer_client::{
 use informer_kubeconfig::{ExecConfig, ExecVersion, InteractiveMode, PemSource};
 use serde_json::Value;
 use support::{PATIENCE, Reply, Server};
+use tokio::io::AsyncReadExt as _;
 
 /// A plugin that is a shell script. A byte is added to the file `runs` at each run.
 fn plugin(directory: &Path, script: &str) -> ExecConfig {
@@ -220,6 +221,79 @@ async fn a_failure_says_what_went_wrong_and_is_tried_again() {
         assert!(text.contains("terminal"), "{text}");
     }
     assert!(server.requests().is_empty());
+}
+
+/// What the script of a test is told through, and tells the test through.
+struct Wire {
+    root: tempfile::TempDir,
+    told: tokio::net::unix::pipe::Receiver,
+}
+
+impl Wire {
+    fn new() -> Self {
+        let root = tempfile::tempdir().unwrap();
+        let fifo = root.path().join("fifo");
+        let made = std::process::Command::new("mkfifo").arg(&fifo).status();
+        assert!(made.unwrap().success());
+        let told = tokio::net::unix::pipe::OpenOptions::new().open_receiver(fifo);
+        let told = told.unwrap();
+        Self { root, told }
+    }
+
+    /// A script that leaves a process behind, waits until it is at work, and goes on like this. That process says `x`,
+    /// waits until it may go, and says `y`.
+    fn script(&self, then: &str) -> String {
+        let at = self.root.path().display();
+        let left = format!(
+            "exec 3> '{at}/fifo'; printf x >&3; : > '{at}/at-work'; \
+             while [ -e '{at}/at-work' ] && [ ! -e '{at}/go' ]; do sleep 0.05; done; printf y >&3"
+        );
+        format!(
+            "({left}) > '{at}/out' & while [ ! -e '{at}/at-work' ]; do sleep 0.05; done; {then}"
+        )
+    }
+
+    /// All that the process says until it is gone.
+    async fn until_gone(&mut self) -> String {
+        let mut said = String::new();
+        let read = self.told.read_to_string(&mut said);
+        tokio::time::timeout(PATIENCE, read)
+            .await
+            .expect("it is gone")
+            .unwrap();
+        said
+    }
+}
+
+/// INV-CLIENT-15: a program that is killed takes along what it has started.
+#[tokio::test]
+async fn a_program_that_is_killed_leaves_nothing_behind() {
+    let server = Server::start(|_| Reply::json("{}")).await;
+    for (then, words) in [
+        ("head -c 2000000 /dev/zero; wait", "larger"),
+        ("wait", "within 3s"),
+    ] {
+        let mut wire = Wire::new();
+        let exec = plugin(wire.root.path(), &wire.script(then));
+        let client = builder(&server, exec).exec_timeout(Duration::from_secs(3));
+        let text = exec_error(get(&client.build().unwrap()).await);
+        assert!(text.contains(words), "{words:?} is not in {text}");
+        assert_eq!(wire.until_gone().await, "x", "{then}");
+    }
+}
+
+/// INV-CLIENT-15: one that ends by itself may leave an agent behind.
+#[tokio::test]
+async fn what_a_good_run_leaves_behind_lives_on() {
+    let server = Server::start(|_| Reply::json("{}")).await;
+    let mut wire = Wire::new();
+    let script = wire.script(&printing(r#""token":"t""#));
+    let client = builder(&server, plugin(wire.root.path(), &script));
+    let client = client.build().unwrap();
+    assert_eq!(get(&client).await.unwrap(), 200);
+    drop(client);
+    fs::write(wire.root.path().join("go"), "").unwrap();
+    assert_eq!(wire.until_gone().await, "xy");
 }
 
 /// A request that gives up does not end the program: a person may be logging in.

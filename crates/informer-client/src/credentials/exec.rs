@@ -12,10 +12,11 @@ use informer_kubeconfig::{
 };
 use secrecy::{ExposeSecret, SecretSlice};
 use tokio::io::AsyncReadExt as _;
-use tokio::process::{Child, Command};
+use tokio::process::Command;
 use tokio::sync::{Mutex, OwnedMutexGuard};
 use tokio::time::Instant;
 
+use super::process::Running;
 use super::{Shown, bearer};
 use crate::error::{BuildError, Error};
 use crate::transport::Transport;
@@ -152,9 +153,9 @@ impl Plugin {
     }
 
     async fn output(&self) -> Result<SecretSlice<u8>, ExecError> {
-        let mut child = self.start()?;
+        let mut running = self.start()?;
         let mut output = Vec::new();
-        if let Some(stdout) = child.stdout.take() {
+        if let Some(stdout) = running.stdout() {
             let mut stdout = stdout.take(MAX_EXEC_OUTPUT as u64 + 1);
             stdout
                 .read_to_end(&mut output)
@@ -164,7 +165,7 @@ impl Plugin {
         let output = SecretSlice::from(output);
         // One that still prints would never end.
         if output.expose_secret().len() <= MAX_EXEC_OUTPUT {
-            let status = child.wait().await;
+            let status = running.wait().await;
             let status = status.map_err(|source| self.cannot_run(source))?;
             if !status.success() {
                 return Err(ExecError::Failed {
@@ -176,7 +177,7 @@ impl Plugin {
         Ok(output)
     }
 
-    fn start(&self) -> Result<Child, ExecError> {
+    fn start(&self) -> Result<Running, ExecError> {
         let terminal = std::io::stdin().is_terminal();
         let interactive = self.config.interactive(terminal);
         let interactive = interactive.ok_or_else(|| ExecError::NotInteractive {
@@ -199,13 +200,12 @@ impl Plugin {
             })
             .stdout(Stdio::piped())
             // For people: what to do in a browser, or why it failed.
-            .stderr(Stdio::inherit())
-            .kill_on_drop(true);
+            .stderr(Stdio::inherit());
         for (name, value) in self.config.environment() {
             command.env(name, value.expose_secret());
         }
         command.env("KUBERNETES_EXEC_INFO", info.expose_secret());
-        command.spawn().map_err(|source| self.cannot_run(source))
+        Running::start(command, interactive).map_err(|source| self.cannot_run(source))
     }
 
     fn cannot_run(&self, source: std::io::Error) -> ExecError {

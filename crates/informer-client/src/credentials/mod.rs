@@ -1,6 +1,7 @@
 //! The `Authorization` header: fixed, from a file that is renewed, or from a program.
 
 mod exec;
+mod process;
 mod token_file;
 
 use std::sync::Arc;
