@@ -76,6 +76,9 @@ pub enum FirstList {
 /// A shorter watch than this costs the server more than it gives.
 const MIN_WATCH_TIMEOUT: Duration = Duration::from_secs(5 * 60);
 
+/// Watches that are opened again more often than this are a load for the server, and no sooner found broken.
+const MIN_SILENCE: Duration = Duration::from_secs(1);
+
 impl Default for ReflectorConfig {
     fn default() -> Self {
         Self {
@@ -184,10 +187,15 @@ impl ReflectorConfig {
 
     /// For how long a watch may be silent before it is opened again. Longer gaps that were seen make it longer; so
     /// does, before the first bookmark, each watch that was opened again for nothing. Default: 70 s, because servers
-    /// send a bookmark a minute.
+    /// send a bookmark a minute. At least a second, whatever is said: with less, watches would be opened again as fast as
+    /// the server answers.
     #[must_use]
     pub const fn silence_timeout(mut self, limit: Duration) -> Self {
-        self.silence_timeout = limit;
+        self.silence_timeout = if limit.as_nanos() < MIN_SILENCE.as_nanos() {
+            MIN_SILENCE
+        } else {
+            limit
+        };
         self
     }
 

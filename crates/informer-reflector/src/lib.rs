@@ -59,6 +59,7 @@
 //! | `informer_reflector_watches_total` | counter | watches that were asked for |
 //! | `informer_reflector_failures_total` | counter | requests and streams that failed; label `operation`: `list`, `streaming list`, `watch` |
 //! | `informer_reflector_events_total` | counter | events of watches, bookmarks included |
+//! | `informer_reflector_unknown_events_total` | counter | events of watches of a type that is unknown here, and skipped |
 //! | `informer_reflector_set_aside_total` | counter | versions of objects that were set aside |
 //! | `informer_reflector_rewinds_total` | counter | recognised rewinds of the server |
 //! | `informer_reflector_list_duration_seconds` | histogram | from asking for a list to its end in the sink |

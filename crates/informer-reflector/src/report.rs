@@ -47,6 +47,12 @@ pub enum Report<'a> {
         /// Which objects differ: missing in one of the two, or in another copy.
         keys: &'a [ObjectKey],
     },
+    /// A watch brought an event of a type that this version does not know. It is skipped and moves nothing; what it told
+    /// of, if it was a change, comes with the next list. Reported once for each type.
+    UnknownEvent {
+        /// The type, as the server wrote it; its beginning, if it is long.
+        event_type: &'a str,
+    },
     /// Streaming lists do not work here. The reflector lists from now on.
     FellBack {
         /// Why.
@@ -108,6 +114,9 @@ impl fmt::Display for Report<'_> {
                     0 => Ok(()),
                     more => write!(f, " and {more} more"),
                 }
+            }
+            Self::UnknownEvent { event_type } => {
+                write!(f, "skipped watch events of the unknown type {event_type:?}")
             }
             Self::FellBack { reason } => {
                 write!(f, "lists instead of streaming lists from now on: {reason}")

@@ -36,6 +36,8 @@ pub struct ReflectorStatus {
     pub set_aside: usize,
     /// How many versions of objects were ever set aside.
     pub set_aside_total: u64,
+    /// How many events of watches were of a type that this version does not know, and skipped.
+    pub unknown_events: u64,
 }
 
 /// What a reflector does.

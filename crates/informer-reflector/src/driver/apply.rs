@@ -59,12 +59,17 @@ impl<L: ListerWatcher, S: DeltaSink<L::Object>> Driver<L, S> {
                 }
             }
             WatchEvent::Error(status) => self.handle_failure(&ListWatchError::status_error(status)),
-            WatchEvent::Unknown(kind) => {
-                tracing::warn!(kind, "skipped a watch event of an unknown type");
-                self.skip_unknown();
-            }
-            // A kind of event that this version does not know either.
-            _ => self.skip_unknown(),
+            WatchEvent::Unknown(event_type) => self.handle_unknown(&event_type),
+            // Something that only a later version of the wire crate can read.
+            _ => self.handle_unknown("?"),
+        }
+    }
+
+    fn handle_unknown(&mut self, event_type: &str) {
+        self.skip_unknown();
+        if self.unknown.note(event_type) {
+            tracing::warn!(event_type, "skips watch events of an unknown type");
+            self.hooks.report(&Report::UnknownEvent { event_type });
         }
     }
 

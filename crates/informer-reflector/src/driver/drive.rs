@@ -18,6 +18,7 @@ use super::hooks::{Hooks, panic_message};
 use super::io::{Incoming, Io};
 use super::metrics::Metrics;
 use super::set_aside::SetAsideObjects;
+use super::unknown::UnknownEvents;
 use crate::config::{ListMode, ReflectorConfig};
 use crate::error::ListWatchError;
 use crate::lister_watcher::{KnownFn, ListRequest, ListerWatcher};
@@ -40,6 +41,7 @@ pub(super) struct Driver<L: ListerWatcher, S: DeltaSink<L::Object>> {
     pub(super) hooks: Hooks<L::Object>,
     pub(super) config: ReflectorConfig,
     pub(super) aside: SetAsideObjects,
+    pub(super) unknown: UnknownEvents,
     pub(super) last_event_at: Option<Instant>,
     lister_watcher: Arc<L>,
     io: Io<L>,
@@ -83,6 +85,7 @@ impl<L: ListerWatcher, S: DeltaSink<L::Object>> Driver<L, S> {
             hooks,
             config,
             aside: SetAsideObjects::default(),
+            unknown: UnknownEvents::default(),
             last_event_at: None,
             lister_watcher,
             io: Io::Idle,
@@ -359,6 +362,7 @@ impl<L: ListerWatcher, S: DeltaSink<L::Object>> Driver<L, S> {
         self.status_due = false;
         self.status_at = self.now();
         let (machine, aside) = (&self.machine, &self.aside);
+        let unknown_events = self.unknown.total();
         let counts = machine.counts();
         let last_event_at = self.last_event_at;
         self.status.send_modify(|status| {
@@ -373,6 +377,7 @@ impl<L: ListerWatcher, S: DeltaSink<L::Object>> Driver<L, S> {
             status.rewinds = counts.rewinds;
             status.set_aside = aside.count();
             status.set_aside_total = aside.total();
+            status.unknown_events = unknown_events;
         });
         self.metrics.publish(&self.status.borrow());
     }

@@ -6,6 +6,7 @@
 //! | `informer_reflector_watches_total` | counter | `resource` | watches that were asked for |
 //! | `informer_reflector_failures_total` | counter | `resource`, `operation` | requests and streams that failed |
 //! | `informer_reflector_events_total` | counter | `resource` | events of watches, bookmarks included |
+//! | `informer_reflector_unknown_events_total` | counter | `resource` | events of watches that are of an unknown type |
 //! | `informer_reflector_set_aside_total` | counter | `resource` | versions of objects that were set aside |
 //! | `informer_reflector_rewinds_total` | counter | `resource` | recognised rewinds of the server |
 //! | `informer_reflector_list_duration_seconds` | histogram | `resource` | from asking for a list to its end in the sink |
@@ -31,6 +32,7 @@ struct Series {
     lists: Counter,
     watches: Counter,
     events: Counter,
+    unknown_events: Counter,
     set_aside: Counter,
     rewinds: Counter,
     list_duration: Histogram,
@@ -48,6 +50,7 @@ impl Metrics {
                 lists: counter!("informer_reflector_lists_total", &[lists]),
                 watches: counter!("informer_reflector_watches_total", &[watches]),
                 events: counter!("informer_reflector_events_total", &[label()]),
+                unknown_events: counter!("informer_reflector_unknown_events_total", &[label()]),
                 set_aside: counter!("informer_reflector_set_aside_total", &[label()]),
                 rewinds: counter!("informer_reflector_rewinds_total", &[label()]),
                 list_duration: histogram!("informer_reflector_list_duration_seconds", &[label()]),
@@ -79,6 +82,7 @@ impl Metrics {
         let series = &self.series;
         series.lists.absolute(status.lists);
         series.watches.absolute(status.watches);
+        series.unknown_events.absolute(status.unknown_events);
         series.set_aside.absolute(status.set_aside_total);
         series.rewinds.absolute(status.rewinds);
         series.synced.set(if status.synced { 1.0 } else { 0.0 });

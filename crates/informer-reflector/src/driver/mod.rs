@@ -7,6 +7,7 @@ mod hooks;
 pub(crate) mod io;
 mod metrics;
 mod set_aside;
+mod unknown;
 
 use std::error::Error as StdError;
 use std::fmt;

@@ -4,6 +4,9 @@ use std::time::Duration;
 
 use informer_store::mutant;
 
+/// Servers send a bookmark a minute: with less patience than this one must learn to have more.
+const USUAL: Duration = Duration::from_secs(70);
+
 /// What is known of the server's bookmarks.
 #[derive(Debug)]
 pub(super) struct Silence {
@@ -43,7 +46,10 @@ impl Silence {
             self.bookmarks = true;
             self.longest = Duration::ZERO;
         }
-        self.suspicious = false;
+        if std::mem::take(&mut self.suspicious) && self.bookmarks && self.limit() < USUAL {
+            // The watch before was in order, it seems, and given up too soon.
+            self.longest = self.longest.max((self.limit() * 2).min(USUAL));
+        }
         if self.bookmarks {
             self.longest = self.longest.max(gap.min(self.cap));
         }

@@ -2,6 +2,7 @@
 
 mod failures;
 mod lists;
+mod logs;
 mod objects;
 mod observed;
 mod properties;

@@ -194,7 +194,7 @@ mod counting {
             vec![
                 refusal(500, "InternalError"),
                 list(10, vec![object("a", 1)]),
-                watch(vec![added("b", 11), bookmark(12)]),
+                watch(vec![added("b", 11), unknown("SHINY"), bookmark(12)]),
             ],
             |reflector| reflector.named("things"),
         );
@@ -202,13 +202,14 @@ mod counting {
         run.pass(SECOND).await;
         drop(recorder);
         let expected = [
-            ("informer_reflector_events_total things", 2.0),
+            ("informer_reflector_events_total things", 3.0),
             ("informer_reflector_failures_total things list", 1.0),
             ("informer_reflector_list_duration_seconds things", 1.0),
             ("informer_reflector_lists_total things", 2.0),
             ("informer_reflector_rewinds_total things", 0.0),
             ("informer_reflector_set_aside_total things", 0.0),
             ("informer_reflector_synced things", 1.0),
+            ("informer_reflector_unknown_events_total things", 1.0),
             ("informer_reflector_watches_total things", 1.0),
         ];
         let values: Vec<_> = seen.0.lock().clone().into_iter().collect();

@@ -65,6 +65,10 @@ pub(crate) fn marker(version: u64) -> Beat {
     })
 }
 
+pub(crate) fn unknown(event_type: &str) -> Beat {
+    Beat::Event(WatchEvent::Unknown(event_type.to_owned()))
+}
+
 pub(crate) fn error_event(code: u16, reason: &str) -> Beat {
     Beat::Event(WatchEvent::Error(Status::failure(code, reason, "no")))
 }
@@ -98,6 +102,8 @@ pub(crate) enum Answer {
     List(Vec<Beat>),
     Watch(Vec<Beat>),
     Fail(ListWatchError),
+    /// The same, after this time.
+    Late(Duration, Box<Answer>),
     /// No answer, ever.
     Hang,
     Panic,
@@ -208,7 +214,7 @@ impl Script {
         Some(names.map(ToString::to_string).collect())
     }
 
-    fn next(&self, watch: bool, options: ListOptions, known: Option<Vec<String>>) -> Answer {
+    async fn next(&self, watch: bool, options: ListOptions, known: Option<Vec<String>>) -> Answer {
         let at = self.0.start.elapsed();
         self.0.requests.lock().push(Request {
             watch,
@@ -216,7 +222,14 @@ impl Script {
             known,
             at,
         });
-        self.0.answers.lock().pop_front().unwrap_or(Answer::Hang)
+        let answer = self.0.answers.lock().pop_front();
+        match answer.unwrap_or(Answer::Hang) {
+            Answer::Late(time, answer) => {
+                tokio::time::sleep(time).await;
+                *answer
+            }
+            answer => answer,
+        }
     }
 }
 
@@ -246,7 +259,7 @@ impl ListerWatcher for Script {
 
     async fn list(&self, request: ListRequest) -> Result<Self::List, ListWatchError> {
         let known = self.ask(&request);
-        let beats = match self.next(false, request.options, known) {
+        let beats = match self.next(false, request.options, known).await {
             Answer::List(beats) => beats,
             other => refuse(other).await?,
         };
@@ -263,7 +276,7 @@ impl ListerWatcher for Script {
 
     async fn watch_list(&self, request: ListRequest) -> Result<Self::Watch, ListWatchError> {
         let known = self.ask(&request);
-        let beats = match self.next(true, request.options, known) {
+        let beats = match self.next(true, request.options, known).await {
             Answer::Watch(beats) => beats,
             other => refuse(other).await?,
         };
@@ -283,7 +296,7 @@ async fn refuse(answer: Answer) -> Result<Vec<Beat>, ListWatchError> {
         Answer::Fail(error) => Err(error),
         Answer::Hang => std::future::pending().await,
         Answer::Panic => panic!("a request panicked on purpose"),
-        Answer::List(_) | Answer::Watch(_) => {
+        Answer::List(_) | Answer::Watch(_) | Answer::Late(..) => {
             Err(ListWatchError::other("the script has another request here"))
         }
     }

@@ -277,14 +277,13 @@ async fn a_watch_without_bookmarks_is_replaced_after_its_end() {
 /// INV-REFL-3
 #[tokio::test(start_paused = true)]
 async fn unknown_events_and_errors_move_no_version() {
-    let unknown = || Beat::Event(informer_wire::WatchEvent::Unknown("SHINY".to_owned()));
     let mut run = Run::new(
         lists(),
         vec![
             list(10, vec![]),
             short_watch(vec![
                 added("a", 11),
-                unknown(),
+                unknown("SHINY"),
                 error_event(429, "TooManyRequests"),
             ]),
             watch(vec![added("b", 12)]),
@@ -292,6 +291,44 @@ async fn unknown_events_and_errors_move_no_version() {
     );
     run.until_version(12).await;
     assert_eq!(run.script.log(), ["list@", "watch@10", "watch@11"]);
+}
+
+/// protocol 1.6, INV-REFL-2: skipped and told of, and nothing else suffers.
+#[tokio::test(start_paused = true)]
+async fn events_of_unknown_types_are_counted_and_each_type_is_reported_once() {
+    let events = || {
+        let mut beats = vec![unknown("SHINY"), added("a", 11), unknown("SHINY")];
+        beats.extend([unknown("\u{1b}[2J"), modified("a", 12), unknown("SHINY")]);
+        beats
+    };
+    let mut run = Run::new(lists(), vec![list(10, vec![]), watch(events())]);
+    let status = run.until(|status| status.unknown_events == 4).await;
+    assert_eq!(status.resource_version, Some(12.into()));
+    assert_eq!(status.phase, Phase::Watching);
+    let told = |event_type| format!("skipped watch events of the unknown type {event_type}");
+    let both = [told("\"SHINY\""), told(r#""\u{1b}[2J""#)];
+    assert_eq!(run.reports(), both);
+    assert_eq!(run.script.log(), ["list@", "watch@10"]);
+    assert_eq!(
+        run.mirror.log(),
+        ["replace  at 10", "add a@11", "update a@12"]
+    );
+
+    // A server that makes up more and more of them fills neither memory nor log.
+    let many = (0..1_000).map(|number| unknown(&format!("T{number}")));
+    let beats = many.chain([added("a", 11)]).collect();
+    let mut run = Run::new(lists(), vec![list(10, vec![]), watch(beats)]);
+    let status = run.until_version(11).await;
+    assert_eq!((status.unknown_events, run.reports().len()), (1_000, 16));
+
+    // Within the first state of a streaming list, too.
+    let mut beats = vec![added("a", 9), unknown("SHINY"), added("b", 4), marker(10)];
+    beats.extend(events());
+    let mut run = Run::new(streams(), vec![watch(beats)]);
+    let status = run.until(|status| status.unknown_events == 5).await;
+    assert_eq!(status.resource_version, Some(12.into()));
+    assert_eq!(run.mirror.objects(), ["a@12", "b@4"]);
+    assert_eq!(run.script.log(), ["stream@"]);
 }
 
 /// protocol 1.14, step 6

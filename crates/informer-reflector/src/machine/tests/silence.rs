@@ -76,6 +76,62 @@ fn a_server_without_bookmarks_soon_raises_no_alarm() {
     }
 }
 
+/// INV-REFL-5: whatever limit was asked for, and whether there is something to say or not.
+#[test]
+fn the_shortest_patience_neither_floods_the_server_nor_lasts() {
+    for (limit, talks) in [(0, false), (0, true), (1, false), (300, true)] {
+        let limit = Duration::from_millis(limit);
+        let config = ReflectorConfig::default().list_mode(ListMode::List);
+        let mut rig = Rig::new(config.silence_timeout(limit));
+        rig.list();
+        rig.list_ends(10);
+        let (mut version, start) = (10, rig.now);
+        let mut next_bookmark = start + MINUTE;
+        let mut next_event = talks.then(|| start + 7 * SECOND);
+        let mut requests = Vec::new();
+        while rig.now - start < 60 * MINUTE {
+            for action in rig.drain() {
+                match action {
+                    Action::Watch { .. } => {
+                        requests.push(rig.now);
+                        rig.opens();
+                    }
+                    Action::List { .. } => {
+                        requests.push(rig.now);
+                        rig.list_ends(version);
+                    }
+                    _ => {}
+                }
+            }
+            let deadline = rig.machine.deadline().expect("a deadline");
+            let next = deadline
+                .min(next_bookmark)
+                .min(next_event.unwrap_or(deadline));
+            rig.now = rig.now.max(next);
+            if next == next_bookmark {
+                rig.bookmark(version);
+                next_bookmark += MINUTE;
+            } else if Some(next) == next_event {
+                version += 1;
+                rig.event(EventKind::Modified, version);
+                next_event = Some(next + 7 * SECOND);
+            }
+            rig.machine.handle_timeout(rig.now);
+        }
+        let busiest = requests.iter().map(|from| {
+            let minute = |at: &&Instant| **at >= *from && **at < *from + MINUTE;
+            requests.iter().filter(minute).count()
+        });
+        let busiest = busiest.max().expect("a request");
+        assert!(busiest <= 40, "{busiest} requests in a minute");
+        // It has learned: in the last half hour watches end by themselves, every five to ten minutes.
+        let late = requests.iter().filter(|at| **at - start > 30 * MINUTE);
+        let late = late.count();
+        assert!(late <= 7, "{late} requests in the last half hour");
+        assert_eq!(rig.machine.counts().lists, 1, "probes are no lists");
+    }
+}
+
 #[test]
 fn longer_gaps_that_were_seen_are_allowed() {
     let mut rig = Rig::watching(10);

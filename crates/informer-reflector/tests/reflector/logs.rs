@@ -1,0 +1,132 @@
+//! What is logged, with the fields that the crate documents.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use informer_wire::{Decoded, ListMeta};
+use parking_lot::Mutex;
+
+use crate::support::*;
+
+/// What is logged while it lives.
+struct Log {
+    text: Arc<Mutex<Vec<u8>>>,
+    _guard: tracing::subscriber::DefaultGuard,
+}
+
+impl Log {
+    fn begin() -> Self {
+        let text = Arc::new(Mutex::new(Vec::new()));
+        let to = Arc::clone(&text);
+        let subscriber = tracing_subscriber::fmt()
+            .with_max_level(tracing::Level::DEBUG)
+            .with_ansi(false)
+            .without_time()
+            .with_writer(move || Writer(Arc::clone(&to)))
+            .finish();
+        // The reflector runs on this thread.
+        let _guard = tracing::subscriber::set_default(subscriber);
+        Self { text, _guard }
+    }
+
+    /// The lines that say this.
+    fn lines(&self, words: &str) -> Vec<String> {
+        let text = String::from_utf8(self.text.lock().clone()).expect("text");
+        let lines = text.lines().filter(|line| line.contains(words));
+        lines.map(|line| line.trim().to_owned()).collect()
+    }
+}
+
+struct Writer(Arc<Mutex<Vec<u8>>>);
+
+impl std::io::Write for Writer {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+/// An object each so many seconds, and the end after as many.
+fn slow_page(each: u64) -> Vec<Beat> {
+    let item = |name| Beat::Item(Decoded::Object(object(name, 1)));
+    let pause = || Beat::Pause(Duration::from_secs(each));
+    let end = Beat::PageEnd(ListMeta::at(10.into()));
+    vec![pause(), item("a"), pause(), item("b"), pause(), end]
+}
+
+// INV-REFL-11
+#[tokio::test(start_paused = true)]
+async fn a_list_that_takes_longer_than_ten_seconds_logs_its_steps() {
+    let streamed = vec![
+        Beat::Pause(9 * SECOND),
+        added("a", 1),
+        Beat::Pause(2 * SECOND),
+        marker(10),
+        Beat::Hang,
+    ];
+    let late = |answer| Answer::Late(Duration::from_millis(2_500), Box::new(answer));
+    for (config, answer, level, words, steps) in [
+        (
+            lists(),
+            late(Answer::List(slow_page(4))),
+            "WARN",
+            "slow list",
+            (2_500, 12_000),
+        ),
+        (
+            lists(),
+            late(Answer::List(slow_page(2))),
+            "DEBUG",
+            "listed",
+            (2_500, 6_000),
+        ),
+        (
+            lists(),
+            Answer::List(slow_page(4)),
+            "WARN",
+            "slow list",
+            (0, 12_000),
+        ),
+        (
+            streams(),
+            late(Answer::Watch(streamed)),
+            "WARN",
+            "slow list",
+            (2_500, 11_000),
+        ),
+    ] {
+        let log = Log::begin();
+        let mut run = Run::with(config, vec![answer], |reflector| reflector.named("things"));
+        run.until_version(10).await;
+        let (answered, decoded) = steps;
+        let wanted = format!(
+            "{level} reflector{{resource=things}}: informer_reflector::driver::drive: {words} \
+             resource_version=\"10\" answered_ms={answered} decoded_ms={decoded} applied_ms=0"
+        );
+        assert_eq!(log.lines(words), [wanted]);
+    }
+}
+
+/// What the failures of a reflector say in the log.
+#[tokio::test(start_paused = true)]
+async fn a_failure_is_logged_with_documented_fields() {
+    let log = Log::begin();
+    let answers = vec![refusal(500, "InternalError"), list(10, vec![])];
+    let mut run = Run::with(lists(), answers, |reflector| reflector.named("things"));
+    run.until_version(10).await;
+    let lines = log.lines("list or watch failed");
+    assert_eq!(lines.len(), 1, "{lines:?}");
+    for part in [
+        "WARN reflector{resource=things}:",
+        "during=list",
+        "InternalError",
+        "attempts=1",
+        "retry_in_ms=",
+    ] {
+        assert!(lines[0].contains(part), "{part:?} is not in {:?}", lines[0]);
+    }
+}
