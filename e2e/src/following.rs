@@ -28,6 +28,12 @@ pub(crate) struct Following {
 
 impl Following {
     pub(crate) fn start(client: &Client, mode: ListMode) -> anyhow::Result<Self> {
+        let config = ReflectorConfig::default().list_mode(mode);
+        Self::start_with(client, config)
+    }
+
+    /// The same, with a setting of its own.
+    pub(crate) fn start_with(client: &Client, config: ReflectorConfig) -> anyhow::Result<Self> {
         let limits = HttpConfig::default()
             .list_answer(ANSWER)
             .list_silence(ANSWER)
@@ -36,9 +42,7 @@ impl Following {
         let source = HttpListerWatcher::<Metadata>::new(client.clone(), pods).config(limits);
         let failures = Arc::<Mutex<Vec<String>>>::default();
         let told = Arc::clone(&failures);
-        let config = ReflectorConfig::default()
-            .list_mode(mode)
-            .backoff(BackoffConfig::default().max(Duration::from_secs(1)));
+        let config = config.backoff(BackoffConfig::default().max(Duration::from_secs(1)));
         let informer = SharedInformer::builder(source)
             .reflector_config(config)
             .watch_error_handler(move |report: &Report<'_>| {

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, ensure};
 use informer::client::HttpVersion;
-use informer::{Client, ListMode};
+use informer::{Client, ListMode, ReflectorConfig};
 use informer_e2e::ServerOptions;
 
 use crate::following::{Following, all_see, write};
@@ -15,8 +15,9 @@ use crate::world::World;
 const LASTS: Duration = Duration::from_millis(1_500);
 /// Short, so that a peer that is gone without a word is found within a scenario.
 const KEEP_ALIVE: Duration = Duration::from_secs(1);
-/// The server sends a bookmark about every minute.
-const BOOKMARKS: Duration = Duration::from_secs(80);
+/// Without a PING, as over HTTP/1.1, a peer that is gone is found by its silence. It is waited for a shorter time than by
+/// default, when a bookmark a minute is expected; what follows is the same.
+const SILENCE: Duration = Duration::from_secs(8);
 const FAULTS: [Fault; 5] = [
     Fault::Reset,
     Fault::Close,
@@ -48,7 +49,10 @@ async fn over(world: &World, version: HttpVersion) -> anyhow::Result<()> {
     let modes = [ListMode::List, ListMode::Stream, ListMode::Auto];
     let following: Vec<Following> = modes
         .iter()
-        .map(|mode| Following::start(&client, *mode))
+        .map(|mode| {
+            let config = ReflectorConfig::default().list_mode(*mode);
+            Following::start_with(&client, config.silence_timeout(SILENCE))
+        })
         .collect::<anyhow::Result<_>>()?;
     for one in &following {
         one.synced().await?;
@@ -56,10 +60,6 @@ async fn over(world: &World, version: HttpVersion) -> anyhow::Result<()> {
     let all: Vec<&Following> = following.iter().collect();
     for fault in FAULTS {
         let name = format!("{version:?}-{fault:?}").to_lowercase();
-        if fault == Fault::Silence && version == HttpVersion::Http1 {
-            // Without a PING only the missing bookmarks tell that a peer is gone, once there was one.
-            tokio::time::sleep(BOOKMARKS).await;
-        }
         network.set(fault);
         write(world, &format!("{name}-within")).await?;
         tokio::time::sleep(LASTS).await;

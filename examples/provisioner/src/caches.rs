@@ -1,7 +1,7 @@
 //! What is known of the cluster: claims, volumes and classes, each indexed by what they are asked for.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use informer::shared::RunError;
 use informer::store::IndexError;
@@ -66,6 +66,16 @@ impl Caches {
 
     pub(crate) async fn shut_down(&self) -> Result<(), RunError> {
         self.factory.shutdown().await
+    }
+
+    /// Whether the watches of claims and volumes have brought something since then, be it bookmarks: so what happened
+    /// before is in the caches.
+    pub(crate) fn have_heard_since(&self, then: Instant) -> bool {
+        let last_events = [
+            self.claims.status().reflector.last_event_at,
+            self.volumes.status().reflector.last_event_at,
+        ];
+        last_events.iter().all(|at| at.is_some_and(|at| at > then))
     }
 
     pub(crate) fn claim_by_uid(&self, uid: &str) -> Option<Arc<PersistentVolumeClaim>> {

@@ -1,14 +1,14 @@
 //! The provisioner at work: informers first, then an election, then two controllers.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use futures_util::future::try_join;
 use informer::controller::{Controller, ControllerError, EventRecorder, Finalizer, Source};
 use informer::leader_election::{ConfigError, HttpLeaseLock, LeaderElector, Outcome};
 use informer::shared::{InformerStopped, RunError};
 use informer::store::IndexError;
-use informer::{Client, Object, ObjectKey, SharedInformer, StaticResource};
+use informer::{Api, Client, Object, ObjectKey, SharedInformer, StaticResource};
 use k8s_openapi::api::core::v1::{PersistentVolume, PersistentVolumeClaim};
 use k8s_openapi::api::storage::v1::StorageClass;
 use tokio_util::sync::CancellationToken;
@@ -18,10 +18,6 @@ use crate::context::Context;
 use crate::provisioner::Provisioner;
 use crate::rules;
 use crate::stand_in::StandIn;
-
-/// Storage without volume and claim is deleted only after this time: the caches may not have caught up with the leader
-/// before.
-const ORPHAN_AGE: Duration = Duration::from_secs(60);
 
 /// How long to wait before controllers that ended are started again.
 const RESTART_PAUSE: Duration = Duration::from_secs(1);
@@ -38,6 +34,9 @@ pub struct Options {
     pub workers: usize,
     /// How often every claim and volume is looked at again. Zero is never.
     pub resync: Duration,
+    /// For how long a new leader lets storage be that has neither volume nor claim. The leader before may have made it
+    /// a moment ago.
+    pub orphan_age: Duration,
     /// Where the lease of the election is.
     pub lease_namespace: String,
     /// Claims that are followed elsewhere. Whoever made this informer runs it.
@@ -45,7 +44,7 @@ pub struct Options {
 }
 
 impl Options {
-    /// Four workers, a resync every ten minutes, the lease in `default`.
+    /// Four workers, a resync every ten minutes, orphans deleted after one, the lease in `default`.
     #[must_use]
     pub fn new(name: impl Into<String>, identity: impl Into<String>) -> Self {
         Self {
@@ -53,6 +52,7 @@ impl Options {
             identity: identity.into(),
             workers: 4,
             resync: Duration::from_secs(600),
+            orphan_age: Duration::from_secs(60),
             lease_namespace: "default".to_owned(),
             claims: None,
         }
@@ -162,7 +162,9 @@ async fn lead<P: Provisioner>(
         stand_in,
     });
     let orphans = async {
-        let _ = stop.run_until_cancelled(discard_orphans(&context)).await;
+        let _ = stop
+            .run_until_cancelled(discard_orphans(&context, options.orphan_age))
+            .await;
         Ok(())
     };
     let claims = supervise(
@@ -284,7 +286,7 @@ fn volumes_controller<P>(
 }
 
 /// Deletes storage that a crash left behind: its claim went before its volume was there.
-async fn discard_orphans<P: Provisioner>(context: &Context<P>) {
+async fn discard_orphans<P: Provisioner>(context: &Context<P>, age: Duration) {
     let listed = match context.provisioner.list().await {
         Ok(listed) => listed,
         Err(error) => {
@@ -295,33 +297,50 @@ async fn discard_orphans<P: Provisioner>(context: &Context<P>) {
             return;
         }
     };
-    tokio::time::sleep(ORPHAN_AGE).await;
-    let caches = &context.caches;
-    let synced = [caches.claims.has_synced(), caches.volumes.has_synced()];
-    if synced.contains(&false) {
-        return;
+    let listed_at = Instant::now();
+    tokio::time::sleep(age).await;
+    // A watch may have died without a word, and the cache be of long ago.
+    while !context.caches.have_heard_since(listed_at) {
+        tokio::time::sleep(RESTART_PAUSE).await;
     }
     for name in listed {
-        let uid = name.strip_prefix("pvc-").unwrap_or_default();
-        let is_known = uid.is_empty()
-            || caches.claim_by_uid(uid).is_some()
-            || caches.volumes.store().contains(name.as_str());
-        if !is_known {
-            match context.provisioner.discard(&name).await {
-                Ok(()) => tracing::info!(name, "deleted storage that nobody claims"),
-                Err(error) => {
-                    tracing::warn!(
-                        error = &error as &dyn std::error::Error,
-                        name,
-                        "not deleted"
-                    );
-                }
+        match discard_orphan(context, &name).await {
+            Ok(true) => tracing::info!(name, "deleted storage that nobody claims"),
+            Ok(false) => {}
+            Err(error) => {
+                // The next leader tries again.
+                tracing::warn!(error = &*error, name, "not deleted");
             }
         }
     }
+    let caches = &context.caches;
     for class in caches.classes.store().list() {
         let volumes = caches.volumes_of_class(class.name());
         tracing::debug!(class = class.name(), volumes, "volumes of a class");
+    }
+}
+
+/// Deletes storage if it has neither volume nor claim. True if it did.
+async fn discard_orphan<P: Provisioner>(
+    context: &Context<P>,
+    name: &str,
+) -> Result<bool, Box<dyn std::error::Error + Send + Sync>> {
+    let caches = &context.caches;
+    // What has another name was not made here.
+    let Some(uid) = name.strip_prefix("pvc-").filter(|uid| !uid.is_empty()) else {
+        return Ok(false);
+    };
+    if caches.claim_by_uid(uid).is_some() || caches.volumes.store().contains(name) {
+        return Ok(false);
+    }
+    let volumes = Api::<PersistentVolume>::cluster(context.client.clone());
+    match volumes.get(name).await {
+        Ok(_) => Ok(false),
+        Err(error) if error.is_not_found() => {
+            context.provisioner.discard(name).await?;
+            Ok(true)
+        }
+        Err(error) => Err(error.into()),
     }
 }
 

@@ -8,7 +8,7 @@ use informer::client::Cluster;
 use informer::http::HttpListerWatcher;
 use informer::kubeconfig::Config;
 use informer::{Client, SharedInformer};
-use informer_testkit::{ApiServer, RequestMatcher, Status, Verb};
+use informer_testkit::{Answer, ApiServer, RequestMatcher, Status, Verb};
 use k8s_openapi::api::core::v1::{PersistentVolume, PersistentVolumeClaim, PersistentVolumeSpec};
 use parking_lot::Mutex;
 use provisioner::{
@@ -102,7 +102,12 @@ struct World {
 
 impl World {
     async fn new() -> Self {
-        let server = ApiServer::start().await.expect("a server");
+        Self::with_bookmarks_each(Duration::from_millis(50)).await
+    }
+
+    async fn with_bookmarks_each(period: Duration) -> Self {
+        let server = ApiServer::builder().bookmark_period(period).start();
+        let server = server.await.expect("a server");
         let cluster = Cluster::new(&server.url()).expect("a URL");
         let client = Client::new(Config::new(cluster)).expect("a client");
         for (name, policy, mode) in [
@@ -274,6 +279,93 @@ async fn a_crash_at_any_point_leaves_one_volume() {
         assert_eq!(*memory.storage.lock(), [format!("pvc-{uid}")]);
         world.end().await;
     }
+}
+
+/// A replica that dies between storage and volume, and a claim that is deleted before the next one leads.
+async fn orphan(world: &mut World, memory: &Memory) -> String {
+    let broken = Status::new(500, "InternalError", "as the test wants");
+    let create = RequestMatcher::verb(Verb::Create).resource("persistentvolumes");
+    world.server.fail(create, broken, 1000);
+    world.run(memory.clone());
+    let name = format!("pvc-{}", world.claim("gone", "fast"));
+    let made = || memory.storage.lock().contains(&name);
+    world.until("there is storage", made).await;
+    world.crash().await;
+    world.server.clear_faults();
+    let claims = "persistentvolumeclaims";
+    let deleted = world.server.delete(claims, "shop", "gone");
+    deleted.expect("there");
+    name
+}
+
+fn quick() -> Options {
+    let mut options = Options::new(NAME, "two");
+    options.orphan_age = Duration::from_millis(200);
+    options
+}
+
+#[tokio::test]
+async fn storage_that_a_crash_left_without_volume_and_claim_is_deleted() {
+    let mut world = World::new().await;
+    let memory = Memory::default();
+    let orphan = orphan(&mut world, &memory).await;
+    // A volume whose claim is gone, a claim that is to have its volume yet, and what somebody else keeps there.
+    let volume = json!({"metadata": {"name": "pvc-kept"}, "spec": {"storageClassName": "kept"}});
+    world
+        .server
+        .create("persistentvolumes", volume)
+        .expect("new");
+    let waiting = format!("pvc-{}", world.claim("waiting", "late"));
+    let others = ["pvc-kept", &*waiting, "pvc-", "notes", "lost+found"].map(str::to_owned);
+    memory.storage.lock().extend(others.clone());
+    world.run_with(memory.clone(), quick());
+    let is_gone = || !memory.storage.lock().contains(&orphan);
+    world.until("the orphan is gone", is_gone).await;
+    let bound = world.claim("later", "fast");
+    world.bound("later").await;
+    world.end().await;
+    let mut kept = others.to_vec();
+    kept.push(format!("pvc-{bound}"));
+    assert_eq!(*memory.storage.lock(), kept);
+}
+
+/// A cache whose watch is silent may be of long ago.
+#[tokio::test]
+async fn no_storage_is_deleted_before_the_caches_have_heard_from_the_server() {
+    let mut world = World::with_bookmarks_each(Duration::from_secs(3600)).await;
+    let memory = Memory::default();
+    let orphan = orphan(&mut world, &memory).await;
+    world.run_with(memory.clone(), quick());
+    tokio::time::sleep(Duration::from_millis(1_500)).await;
+    assert!(memory.storage.lock().contains(&orphan));
+    // Events of claims and of volumes.
+    world.claim("later", "fast");
+    world.bound("later").await;
+    let is_gone = || !memory.storage.lock().contains(&orphan);
+    world.until("the orphan is gone", is_gone).await;
+    world.end().await;
+}
+
+/// The cache of volumes does not have it, but the server does.
+#[tokio::test]
+async fn storage_whose_volume_the_server_knows_is_kept() {
+    let mut world = World::new().await;
+    let memory = Memory::default();
+    let orphan = orphan(&mut world, &memory).await;
+    let volumes = || RequestMatcher::verb(Verb::Get).resource("persistentvolumes");
+    let there =
+        json!({"apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": orphan}});
+    let answer = Answer::json(200, there.to_string());
+    world.server.fail(volumes(), answer, 1000);
+    world.run_with(memory.clone(), quick());
+    let asked = || {
+        let requests = world.server.requests();
+        requests.iter().any(|request| volumes().matches(request))
+    };
+    world.until("the server is asked", asked).await;
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    world.end().await;
+    assert_eq!(*memory.storage.lock(), [orphan]);
 }
 
 #[tokio::test]
