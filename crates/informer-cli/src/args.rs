@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use informer::ReflectorConfig;
 use informer::http::WirePreference;
 
 /// Follow Kubernetes objects as an informer does.
@@ -95,18 +96,8 @@ pub(crate) struct WatchArgs {
     pub(crate) connection: ConnectionArgs,
     #[command(flatten)]
     pub(crate) selection: SelectionArgs,
-    /// How objects are held in memory.
-    #[arg(long = "as", value_enum, value_name = "FORM", default_value_t = Form::Compact)]
-    pub(crate) form: Form,
-    /// The wire format to ask for.
-    #[arg(long, value_enum, default_value_t = Wire::Auto)]
-    pub(crate) wire: Wire,
-    /// How the first state is fetched.
-    #[arg(long, value_enum, default_value_t = ListMode::Auto)]
-    pub(crate) list: ListMode,
-    /// The most objects in a page of a list.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    pub(crate) page_size: Option<u32>,
+    #[command(flatten)]
+    pub(crate) fetch: FetchArgs,
     /// Remind of every object after each such time, as 30s; at least 1s.
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     pub(crate) resync: Option<Duration>,
@@ -158,18 +149,8 @@ pub(crate) struct BenchArgs {
     pub(crate) resource: String,
     #[command(flatten)]
     pub(crate) connection: ConnectionArgs,
-    /// How objects are held in memory.
-    #[arg(long = "as", value_enum, value_name = "FORM", default_value_t = Form::Compact)]
-    pub(crate) form: Form,
-    /// The wire format to ask for.
-    #[arg(long, value_enum, default_value_t = Wire::Auto)]
-    pub(crate) wire: Wire,
-    /// How the first state is fetched.
-    #[arg(long, value_enum, default_value_t = ListMode::Auto)]
-    pub(crate) list: ListMode,
-    /// The most objects in a page of a list.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    pub(crate) page_size: Option<u32>,
+    #[command(flatten)]
+    pub(crate) fetch: FetchArgs,
     /// Give up after this time: exit 1.
     #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = duration)]
     pub(crate) timeout: Duration,
@@ -214,6 +195,34 @@ pub(crate) struct SelectionArgs {
     /// Only objects with these fields, as status.phase=Running.
     #[arg(long, value_name = "SELECTOR")]
     pub(crate) field_selector: Option<String>,
+}
+
+/// How objects come here, and what is kept of them.
+#[derive(Debug, Args)]
+pub(crate) struct FetchArgs {
+    /// How objects are held in memory.
+    #[arg(long = "as", value_enum, value_name = "FORM", default_value_t = Form::Compact)]
+    pub(crate) form: Form,
+    /// The wire format to ask for.
+    #[arg(long, value_enum, default_value_t = Wire::Auto)]
+    pub(crate) wire: Wire,
+    /// How the first state is fetched.
+    #[arg(long, value_enum, default_value_t = ListMode::Auto)]
+    pub(crate) list: ListMode,
+    /// The most objects in a page of a list.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) page_size: Option<u32>,
+}
+
+impl FetchArgs {
+    /// A reflector that fetches like this.
+    pub(crate) fn reflector(&self) -> ReflectorConfig {
+        let config = ReflectorConfig::default().list_mode(self.list.mode());
+        match self.page_size {
+            Some(size) => config.page_size(size),
+            None => config,
+        }
+    }
 }
 
 /// How objects are held in memory.
@@ -312,6 +321,28 @@ mod tests {
         assert_eq!(allowed("--allow-exec"), Some(vec!["all".into()]));
         let two = vec!["aws".into(), "/opt/bin/get-token".into()];
         assert_eq!(allowed("--allow-exec=aws,/opt/bin/get-token"), Some(two));
+    }
+
+    #[test]
+    fn what_is_fetched_how_is_said_alike_everywhere() {
+        let how = [
+            "--as=metadata",
+            "--wire=json",
+            "--list=stream",
+            "--page-size=7",
+        ];
+        for command in [&["watch", "pods"][..], &["bench", "sync"]] {
+            let words = [&["informer"], command, &how].concat();
+            let fetch = match Cli::try_parse_from(words).expect("valid").command {
+                Command::Watch(args) => args.fetch,
+                Command::Bench(BenchCommand::Sync(args)) => args.fetch,
+                other => panic!("{other:?}"),
+            };
+            assert_eq!((fetch.form, fetch.wire), (Form::Metadata, Wire::Json));
+            let config = format!("{:?}", fetch.reflector());
+            assert!(config.contains("list_mode: Stream"), "{config}");
+            assert!(config.contains("page_size: 7"), "{config}");
+        }
     }
 
     #[test]

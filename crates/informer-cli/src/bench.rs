@@ -7,9 +7,7 @@ use anyhow::Context;
 use informer::http::{HttpConfig, HttpListerWatcher, Traffic};
 use informer::reflector::{Phase, Report};
 use informer::wire::WireFormat;
-use informer::{
-    Client, Event, FromWire, Object, QueuePolicy, ReflectorConfig, Resource, SharedInformer,
-};
+use informer::{Client, Event, FromWire, Object, QueuePolicy, Resource, SharedInformer};
 use parking_lot::Mutex;
 use serde::Serialize;
 use tokio::sync::{mpsc, oneshot};
@@ -57,7 +55,7 @@ pub(crate) async fn run(what: &BenchCommand) -> anyhow::Result<ExitCode> {
             resource: resource.clone(),
             tell: tell.clone(),
         };
-        forms::run(args.form, args.wire, &resource, bench).await
+        forms::run(args.fetch.form, args.fetch.wire, &resource, bench).await
     };
     tokio::select! {
         line = measured => json::line(&line?)?,
@@ -136,7 +134,7 @@ impl Job for Bench<'_> {
 
     async fn run<K: FromWire + Object>(self) -> anyhow::Result<Line> {
         let source = HttpListerWatcher::<K>::new(self.client, self.resource.clone())
-            .config(HttpConfig::default().wire(self.args.wire.preference()));
+            .config(HttpConfig::default().wire(self.args.fetch.wire.preference()));
         let traffic = source.traffic();
         let informer = informer(source, &self.resource, self.args, self.then, self.tell)?;
         let wanted = match self.then {
@@ -174,7 +172,7 @@ impl Job for Bench<'_> {
             settled_rss_kb: None,
             bytes: traffic.bytes(),
             wire: wire(&traffic),
-            form: name(self.args.form),
+            form: name(self.args.fetch.form),
             events: None,
             relists: None,
         };
@@ -228,10 +226,7 @@ fn informer<K: FromWire + Object>(
     then: Then,
     tell: mpsc::UnboundedSender<Trouble>,
 ) -> anyhow::Result<SharedInformer<K>> {
-    let mut reflector = ReflectorConfig::default().list_mode(args.list.mode());
-    if let Some(size) = args.page_size {
-        reflector = reflector.page_size(size);
-    }
+    let mut reflector = args.fetch.reflector();
     if let Then::Relist(_) = then {
         reflector = reflector.relist_period(RELIST_PERIOD);
     }

@@ -152,10 +152,20 @@ pub(crate) async fn resource(
     }
 }
 
+/// What people call the group without a name, as Kubernetes' own documents do. No group has this name: custom ones have a
+/// dot in theirs.
+const CORE: &str = "core";
+
 /// Reads `group/version/plural`, whose kind and scope no list or watch needs to know beforehand.
 fn spelled_out(name: &str) -> anyhow::Result<Option<Resource>> {
     let parts: Vec<&str> = name.split('/').collect();
     let (group, version, plural) = match parts[..] {
+        [CORE, version, plural] => {
+            if let Some(resource) = Resource::builtin(&format!("{version}/{plural}")) {
+                return Ok(Some(resource));
+            }
+            ("", version, plural)
+        }
         [group, version, plural] => (group, version, plural),
         [_] | [_, _] => return Ok(None),
         _ => return Err(unknown(name)),
@@ -226,6 +236,15 @@ mod tests {
             "/apis/demo.example/v1/widgets"
         );
         assert!(spelled_out("widgets").unwrap().is_none());
+        for (name, path) in [
+            ("core/v1/pods", "/api/v1/pods"),
+            ("core/v2/things", "/api/v2/things"),
+        ] {
+            let resource = spelled_out(name).unwrap().unwrap();
+            assert_eq!(resource.path(None, None).unwrap(), path);
+        }
+        let nodes = spelled_out("core/v1/nodes").unwrap().unwrap();
+        assert_eq!(nodes.scope, Scope::Cluster);
         assert!(spelled_out("a/b/c/d").is_err());
         assert!(spelled_out("a/../c").is_err());
     }

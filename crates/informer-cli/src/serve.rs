@@ -3,13 +3,14 @@
 use std::process::ExitCode;
 
 use anyhow::Context;
-use informer_testkit::{ApiServer, Workload};
+use informer_testkit::{ApiServer, RequestMatcher, Status, Workload};
 
 use crate::args::ServeArgs;
 use crate::failure::tell;
 use crate::{output, signals};
 
-/// Runs the server. Prints its address once it answers.
+/// Runs the server. Prints its address, and writes the kubeconfig, once it is filled; before, it answers 503 to everything,
+/// as an API server that has just started.
 pub(crate) async fn run(args: &ServeArgs) -> anyhow::Result<ExitCode> {
     let mut end = Box::pin(signals::end(args.run_for)?);
     let server = ApiServer::builder()
@@ -22,14 +23,18 @@ pub(crate) async fn run(args: &ServeArgs) -> anyhow::Result<ExitCode> {
                 args.port
             )
         })?;
-    if let Some(file) = &args.kubeconfig {
-        std::fs::write(file, server.kubeconfig())
-            .with_context(|| format!("cannot write the kubeconfig {}", file.display()))?;
-    }
+    let filling = Status::new(503, "ServiceUnavailable", "the server is being filled");
+    let filling = filling.retry_after(1);
+    server.fail(RequestMatcher::any(), filling, usize::MAX);
     let workload = Workload::new().pods(args.pods as usize).seed(args.seed);
     let Some((server, workload)) = fill(server, workload, &mut end).await? else {
         return Ok(ExitCode::SUCCESS);
     };
+    server.clear_faults();
+    if let Some(file) = &args.kubeconfig {
+        std::fs::write(file, server.kubeconfig())
+            .with_context(|| format!("cannot write the kubeconfig {}", file.display()))?;
+    }
     output::say(&format!("serving {}", server.url()))?;
     tell(&format!(
         "try: informer watch pods --server {0}, or kubectl --server {0} get pods -A",

@@ -51,7 +51,7 @@ pub(crate) async fn run(args: &WatchArgs) -> anyhow::Result<ExitCode> {
         end,
     };
     let resource = follow.resource.clone();
-    forms::run(args.form, args.wire, &resource, follow).await
+    forms::run(args.fetch.form, args.fetch.wire, &resource, follow).await
 }
 
 /// The command was told to end before it knew what to follow.
@@ -83,7 +83,7 @@ impl<E: Future<Output = ()>> Job for Follow<'_, E> {
             once: self.args.once.then_some(self.args.sync_timeout),
         };
         let mut source = HttpListerWatcher::<K>::new(self.client, self.resource.clone())
-            .config(HttpConfig::default().wire(self.args.wire.preference()));
+            .config(HttpConfig::default().wire(self.args.fetch.wire.preference()));
         if let (Scope::Namespaced, Some(namespace)) =
             (self.resource.scope, &self.args.selection.namespace)
         {
@@ -100,10 +100,7 @@ impl<E: Future<Output = ()>> Job for Follow<'_, E> {
 }
 
 fn reflector(args: &WatchArgs) -> ReflectorConfig {
-    let mut config = ReflectorConfig::default().list_mode(args.list.mode());
-    if let Some(size) = args.page_size {
-        config = config.page_size(size);
-    }
+    let mut config = args.fetch.reflector();
     if let Some(selector) = &args.selection.label_selector {
         config = config.label_selector(selector);
     }
