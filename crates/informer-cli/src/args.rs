@@ -335,7 +335,7 @@ mod tests {
             let words = [&["informer"], command, &how].concat();
             let fetch = match Cli::try_parse_from(words).expect("valid").command {
                 Command::Watch(args) => args.fetch,
-                Command::Bench(BenchCommand::Sync(args)) => args.fetch,
+                Command::Bench(BenchCommand::Sync(args)) => args.bench.fetch,
                 other => panic!("{other:?}"),
             };
             assert_eq!((fetch.form, fetch.wire), (Form::Metadata, Wire::Json));

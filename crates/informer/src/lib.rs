@@ -53,8 +53,9 @@
 //! | `aws-lc-rs` | no | the other cryptography; counts before `ring` |
 //! | `tower` | no | `Client::from_service`: requests over any tower service, as kube's client |
 //! | `k8s-openapi` | no | every type of k8s-openapi is an [`Object`] and knows its resource; your program chooses the version |
+//! | `metrics` | no | lists, watches and failures are counted through the `metrics` facade: [names](reflector#metrics) |
 //! | `controller` | no | work queue, leader election, controllers: `workqueue`, `leader_election`, `controller` |
-//! | `full` | no | all of them |
+//! | `full` | no | `http`, `ring`, `k8s-openapi`, `metrics` and `controller` |
 //!
 //! # The layers
 //!

@@ -335,8 +335,22 @@ async fn no_storage_is_deleted_before_the_caches_have_heard_from_the_server() {
     let mut world = World::with_bookmarks_each(Duration::from_secs(3600)).await;
     let memory = Memory::default();
     let orphan = orphan(&mut world, &memory).await;
+    // It leads only once its watches are open, so that nothing is heard after that.
+    let leases = RequestMatcher::any().resource("leases");
+    let broken = Status::new(500, "InternalError", "as the test wants");
+    world.server.clear_requests();
+    world.server.fail(leases, broken, 1000);
     world.run_with(memory.clone(), quick());
-    tokio::time::sleep(Duration::from_millis(1_500)).await;
+    let watched = |resource: &str| {
+        let requests = world.server.requests();
+        let watch = RequestMatcher::verb(Verb::Watch).resource(resource);
+        requests.iter().any(|request| watch.matches(request))
+    };
+    let both = || watched("persistentvolumes") && watched("persistentvolumeclaims");
+    world.until("both are watched", both).await;
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    world.server.clear_faults();
+    tokio::time::sleep(Duration::from_secs(4)).await;
     assert!(memory.storage.lock().contains(&orphan));
     // Events of claims and of volumes.
     world.claim("later", "fast");
