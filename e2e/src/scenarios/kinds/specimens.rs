@@ -22,6 +22,11 @@ fn named(name: &str, rest: Value) -> Value {
     object
 }
 
+/// The object of a collection, as one that needs no name of its own.
+fn specimen(collection: &'static str, rest: Value) -> (&'static str, Value) {
+    (collection, named("specimen", rest))
+}
+
 fn template() -> Value {
     json!({
         "metadata": { "labels": { "app": "specimen" } },
@@ -56,27 +61,18 @@ fn core() -> Vec<(&'static str, Value)> {
         }],
     } });
     vec![
-        ("/api/v1/namespaces/default/pods", named("specimen", pod)),
-        (
+        specimen("/api/v1/namespaces/default/pods", pod),
+        specimen(
             "/api/v1/namespaces/default/configmaps",
-            named(
-                "specimen",
-                json!({ "data": { "a": "", "b": "ü" }, "binaryData": { "c": "AAH/" }, "immutable": false }),
-            ),
+            json!({ "data": { "a": "", "b": "ü" }, "binaryData": { "c": "AAH/" }, "immutable": false }),
         ),
-        (
+        specimen(
             "/api/v1/namespaces/default/secrets",
-            named(
-                "specimen",
-                json!({ "data": { "a": "c2VjcmV0", "b": "" }, "type": "Opaque" }),
-            ),
+            json!({ "data": { "a": "c2VjcmV0", "b": "" }, "type": "Opaque" }),
         ),
-        (
+        specimen(
             "/api/v1/namespaces/default/services",
-            named(
-                "specimen",
-                json!({ "spec": { "selector": { "app": "x" }, "ports": [{ "name": "h", "port": 80, "targetPort": "http" }, { "name": "n", "port": 81, "targetPort": 8081 }] } }),
-            ),
+            json!({ "spec": { "selector": { "app": "x" }, "ports": [{ "name": "h", "port": 80, "targetPort": "http" }, { "name": "n", "port": 81, "targetPort": 8081 }] } }),
         ),
         (
             "/api/v1/namespaces/default/endpoints",
@@ -85,65 +81,41 @@ fn core() -> Vec<(&'static str, Value)> {
                 json!({ "subsets": [{ "addresses": [{ "ip": "10.0.0.1" }], "ports": [{ "port": 80 }] }] }),
             ),
         ),
-        (
+        specimen(
             "/api/v1/namespaces/default/events",
-            named(
-                "specimen",
-                json!({ "involvedObject": { "kind": "Pod", "name": "specimen", "namespace": "default" }, "reason": "Because", "type": "Normal", "count": 3, "firstTimestamp": "2026-01-02T03:04:05Z", "eventTime": null }),
-            ),
+            json!({ "involvedObject": { "kind": "Pod", "name": "specimen", "namespace": "default" }, "reason": "Because", "type": "Normal", "count": 3, "firstTimestamp": "2026-01-02T03:04:05Z", "eventTime": null }),
         ),
-        (
+        specimen(
             "/api/v1/namespaces/default/limitranges",
-            named(
-                "specimen",
-                json!({ "spec": { "limits": [{ "type": "Container", "max": { "cpu": "500m" } }] } }),
-            ),
+            json!({ "spec": { "limits": [{ "type": "Container", "max": { "cpu": "500m" } }] } }),
         ),
-        (
+        specimen(
             "/api/v1/namespaces/red/resourcequotas",
-            named(
-                "specimen",
-                json!({ "spec": { "hard": { "pods": "0", "requests.cpu": "1.5" } } }),
-            ),
+            json!({ "spec": { "hard": { "pods": "0", "requests.cpu": "1.5" } } }),
         ),
-        (
+        specimen(
             "/api/v1/namespaces/default/persistentvolumeclaims",
-            named(
-                "specimen",
-                json!({ "spec": { "accessModes": ["ReadWriteOnce"], "storageClassName": "", "resources": { "requests": { "storage": "1Gi" } } } }),
-            ),
+            json!({ "spec": { "accessModes": ["ReadWriteOnce"], "storageClassName": "", "resources": { "requests": { "storage": "1Gi" } } } }),
         ),
-        (
+        specimen(
             "/api/v1/persistentvolumes",
-            named(
-                "specimen",
-                json!({ "spec": { "capacity": { "storage": "1Ti" }, "accessModes": ["ReadOnlyMany"], "nfs": { "server": "s", "path": "/p" } } }),
-            ),
+            json!({ "spec": { "capacity": { "storage": "1Ti" }, "accessModes": ["ReadOnlyMany"], "nfs": { "server": "s", "path": "/p" } } }),
         ),
-        (
+        specimen(
             "/api/v1/namespaces/default/podtemplates",
-            named("specimen", json!({ "template": template() })),
+            json!({ "template": template() }),
         ),
-        (
+        specimen(
             "/api/v1/namespaces/default/replicationcontrollers",
-            named(
-                "specimen",
-                json!({ "spec": { "replicas": 0, "selector": { "app": "specimen" }, "template": template() } }),
-            ),
+            json!({ "spec": { "replicas": 0, "selector": { "app": "specimen" }, "template": template() } }),
         ),
-        (
+        specimen(
             "/api/v1/namespaces/default/serviceaccounts",
-            named(
-                "specimen",
-                json!({ "automountServiceAccountToken": false, "secrets": [{ "name": "s" }] }),
-            ),
+            json!({ "automountServiceAccountToken": false, "secrets": [{ "name": "s" }] }),
         ),
-        (
+        specimen(
             "/api/v1/nodes",
-            named(
-                "specimen",
-                json!({ "spec": { "podCIDR": "10.1.0.0/24", "taints": [{ "key": "k", "effect": "NoSchedule", "timeAdded": "2026-01-02T03:04:05Z" }] } }),
-            ),
+            json!({ "spec": { "podCIDR": "10.1.0.0/24", "taints": [{ "key": "k", "effect": "NoSchedule", "timeAdded": "2026-01-02T03:04:05Z" }] } }),
         ),
     ]
 }
@@ -152,65 +124,41 @@ fn workloads() -> Vec<(&'static str, Value)> {
     let selector = json!({ "matchLabels": { "app": "specimen" } });
     let job = json!({ "backoffLimit": 0, "template": { "spec": { "restartPolicy": "Never", "containers": [{ "name": "main", "image": "example/main:1" }] } } });
     vec![
-        (
+        specimen(
             "/apis/apps/v1/namespaces/default/deployments",
-            named(
-                "specimen",
-                json!({ "spec": { "replicas": 0, "selector": selector, "template": template(), "strategy": { "rollingUpdate": { "maxSurge": "25%", "maxUnavailable": 0 } } } }),
-            ),
+            json!({ "spec": { "replicas": 0, "selector": selector, "template": template(), "strategy": { "rollingUpdate": { "maxSurge": "25%", "maxUnavailable": 0 } } } }),
         ),
-        (
+        specimen(
             "/apis/apps/v1/namespaces/default/daemonsets",
-            named(
-                "specimen",
-                json!({ "spec": { "selector": selector, "template": template() } }),
-            ),
+            json!({ "spec": { "selector": selector, "template": template() } }),
         ),
-        (
+        specimen(
             "/apis/apps/v1/namespaces/default/replicasets",
-            named(
-                "specimen",
-                json!({ "spec": { "replicas": 0, "selector": selector, "template": template() } }),
-            ),
+            json!({ "spec": { "replicas": 0, "selector": selector, "template": template() } }),
         ),
-        (
+        specimen(
             "/apis/apps/v1/namespaces/default/statefulsets",
-            named(
-                "specimen",
-                json!({ "spec": { "serviceName": "s", "selector": selector, "template": template(), "volumeClaimTemplates": [{ "metadata": { "name": "v" }, "spec": { "accessModes": ["ReadWriteOnce"], "resources": { "requests": { "storage": "1Gi" } } } }] } }),
-            ),
+            json!({ "spec": { "serviceName": "s", "selector": selector, "template": template(), "volumeClaimTemplates": [{ "metadata": { "name": "v" }, "spec": { "accessModes": ["ReadWriteOnce"], "resources": { "requests": { "storage": "1Gi" } } } }] } }),
         ),
-        (
+        specimen(
             "/apis/apps/v1/namespaces/default/controllerrevisions",
-            named(
-                "specimen",
-                json!({ "revision": 0, "data": { "spec": { "a": [1, 2.5, "x", null, true], "b": {} } } }),
-            ),
+            json!({ "revision": 0, "data": { "spec": { "a": [1, 2.5, "x", null, true], "b": {} } } }),
         ),
-        (
+        specimen(
             "/apis/batch/v1/namespaces/default/jobs",
-            named("specimen", json!({ "spec": job })),
+            json!({ "spec": job }),
         ),
-        (
+        specimen(
             "/apis/batch/v1/namespaces/default/cronjobs",
-            named(
-                "specimen",
-                json!({ "spec": { "schedule": "* * * * *", "jobTemplate": { "spec": job } } }),
-            ),
+            json!({ "spec": { "schedule": "* * * * *", "jobTemplate": { "spec": job } } }),
         ),
-        (
+        specimen(
             "/apis/autoscaling/v2/namespaces/default/horizontalpodautoscalers",
-            named(
-                "specimen",
-                json!({ "spec": { "maxReplicas": 3, "scaleTargetRef": { "kind": "Deployment", "name": "x", "apiVersion": "apps/v1" }, "metrics": [{ "type": "Resource", "resource": { "name": "cpu", "target": { "type": "AverageValue", "averageValue": "1500m" } } }] } }),
-            ),
+            json!({ "spec": { "maxReplicas": 3, "scaleTargetRef": { "kind": "Deployment", "name": "x", "apiVersion": "apps/v1" }, "metrics": [{ "type": "Resource", "resource": { "name": "cpu", "target": { "type": "AverageValue", "averageValue": "1500m" } } }] } }),
         ),
-        (
+        specimen(
             "/apis/policy/v1/namespaces/default/poddisruptionbudgets",
-            named(
-                "specimen",
-                json!({ "spec": { "minAvailable": "50%", "selector": {} } }),
-            ),
+            json!({ "spec": { "minAvailable": "50%", "selector": {} } }),
         ),
         (
             "/apis/events.k8s.io/v1/namespaces/default/events",
@@ -224,30 +172,21 @@ fn workloads() -> Vec<(&'static str, Value)> {
 
 fn network_and_nodes() -> Vec<(&'static str, Value)> {
     vec![
-        (
+        specimen(
             "/apis/networking.k8s.io/v1/namespaces/default/ingresses",
-            named(
-                "specimen",
-                json!({ "spec": { "rules": [{ "host": "a.example", "http": { "paths": [{ "path": "/", "pathType": "Prefix", "backend": { "service": { "name": "s", "port": { "name": "http" } } } }] } }] } }),
-            ),
+            json!({ "spec": { "rules": [{ "host": "a.example", "http": { "paths": [{ "path": "/", "pathType": "Prefix", "backend": { "service": { "name": "s", "port": { "name": "http" } } } }] } }] } }),
         ),
-        (
+        specimen(
             "/apis/networking.k8s.io/v1/namespaces/default/networkpolicies",
-            named(
-                "specimen",
-                json!({ "spec": { "podSelector": {}, "ingress": [{ "ports": [{ "port": "http" }, { "port": 80, "endPort": 90 }], "from": [{ "ipBlock": { "cidr": "10.0.0.0/8" } }] }] } }),
-            ),
+            json!({ "spec": { "podSelector": {}, "ingress": [{ "ports": [{ "port": "http" }, { "port": 80, "endPort": 90 }], "from": [{ "ipBlock": { "cidr": "10.0.0.0/8" } }] }] } }),
         ),
-        (
+        specimen(
             "/apis/networking.k8s.io/v1/ingressclasses",
-            named(
-                "specimen",
-                json!({ "spec": { "controller": "demo.example/c" } }),
-            ),
+            json!({ "spec": { "controller": "demo.example/c" } }),
         ),
-        (
+        specimen(
             "/apis/networking.k8s.io/v1/servicecidrs",
-            named("specimen", json!({ "spec": { "cidrs": ["10.99.0.0/16"] } })),
+            json!({ "spec": { "cidrs": ["10.99.0.0/16"] } }),
         ),
         ("/apis/networking.k8s.io/v1/ipaddresses", {
             let mut address = named(
@@ -257,61 +196,37 @@ fn network_and_nodes() -> Vec<(&'static str, Value)> {
             address["metadata"]["labels"] = json!({ "app": "specimen" });
             address
         }),
-        (
+        specimen(
             "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices",
-            named(
-                "specimen",
-                json!({ "addressType": "IPv4", "endpoints": [{ "addresses": ["10.0.0.1"], "conditions": { "ready": false } }], "ports": [{ "name": "", "port": 80 }] }),
-            ),
+            json!({ "addressType": "IPv4", "endpoints": [{ "addresses": ["10.0.0.1"], "conditions": { "ready": false } }], "ports": [{ "name": "", "port": 80 }] }),
         ),
-        (
+        specimen(
             "/apis/coordination.k8s.io/v1/namespaces/default/leases",
-            named(
-                "specimen",
-                json!({ "spec": { "holderIdentity": "h", "leaseDurationSeconds": 1, "renewTime": "2026-01-02T03:04:05.000006Z", "leaseTransitions": 0 } }),
-            ),
+            json!({ "spec": { "holderIdentity": "h", "leaseDurationSeconds": 1, "renewTime": "2026-01-02T03:04:05.000006Z", "leaseTransitions": 0 } }),
         ),
-        (
+        specimen(
             "/apis/node.k8s.io/v1/runtimeclasses",
-            named(
-                "specimen",
-                json!({ "handler": "h", "overhead": { "podFixed": { "cpu": "10m" } } }),
-            ),
+            json!({ "handler": "h", "overhead": { "podFixed": { "cpu": "10m" } } }),
         ),
-        (
+        specimen(
             "/apis/storage.k8s.io/v1/storageclasses",
-            named(
-                "specimen",
-                json!({ "provisioner": "demo.example/p", "parameters": { "a": "b" }, "allowVolumeExpansion": false }),
-            ),
+            json!({ "provisioner": "demo.example/p", "parameters": { "a": "b" }, "allowVolumeExpansion": false }),
         ),
-        (
+        specimen(
             "/apis/storage.k8s.io/v1/csidrivers",
-            named(
-                "specimen",
-                json!({ "spec": { "attachRequired": false, "tokenRequests": [{ "audience": "", "expirationSeconds": 600 }] } }),
-            ),
+            json!({ "spec": { "attachRequired": false, "tokenRequests": [{ "audience": "", "expirationSeconds": 600 }] } }),
         ),
-        (
+        specimen(
             "/apis/storage.k8s.io/v1/csinodes",
-            named(
-                "specimen",
-                json!({ "spec": { "drivers": [{ "name": "d.example", "nodeID": "n", "allocatable": { "count": 0 } }] } }),
-            ),
+            json!({ "spec": { "drivers": [{ "name": "d.example", "nodeID": "n", "allocatable": { "count": 0 } }] } }),
         ),
-        (
+        specimen(
             "/apis/storage.k8s.io/v1/volumeattachments",
-            named(
-                "specimen",
-                json!({ "spec": { "attacher": "d.example", "nodeName": "n", "source": { "persistentVolumeName": "p" } } }),
-            ),
+            json!({ "spec": { "attacher": "d.example", "nodeName": "n", "source": { "persistentVolumeName": "p" } } }),
         ),
-        (
+        specimen(
             "/apis/storage.k8s.io/v1/namespaces/default/csistoragecapacities",
-            named(
-                "specimen",
-                json!({ "storageClassName": "s", "capacity": "1.5Gi", "nodeTopology": {} }),
-            ),
+            json!({ "storageClassName": "s", "capacity": "1.5Gi", "nodeTopology": {} }),
         ),
     ]
 }
@@ -320,9 +235,9 @@ fn policies() -> Vec<(&'static str, Value)> {
     let hook = json!([{ "name": "h.demo.example", "sideEffects": "None", "admissionReviewVersions": ["v1"], "failurePolicy": "Ignore", "namespaceSelector": { "matchLabels": { "never": "matches" } }, "clientConfig": { "url": "https://127.0.0.1:1/x", "caBundle": "AAH/" }, "rules": [{ "apiGroups": ["demo.example"], "apiVersions": ["v9"], "operations": ["CREATE"], "resources": ["nothing"] }] }]);
     let role = json!({ "rules": [{ "apiGroups": [""], "resources": ["pods"], "verbs": ["get"] }] });
     vec![
-        (
+        specimen(
             "/apis/rbac.authorization.k8s.io/v1/clusterroles",
-            named("specimen", role.clone()),
+            role.clone(),
         ),
         (
             "/apis/rbac.authorization.k8s.io/v1/clusterroles",
@@ -331,101 +246,65 @@ fn policies() -> Vec<(&'static str, Value)> {
                 json!({ "aggregationRule": { "clusterRoleSelectors": [{ "matchLabels": { "never": "x" } }] } }),
             ),
         ),
-        (
+        specimen(
             "/apis/rbac.authorization.k8s.io/v1/namespaces/default/roles",
-            named("specimen", role),
+            role,
         ),
-        (
+        specimen(
             "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings",
-            named(
-                "specimen",
-                json!({ "roleRef": { "apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "specimen" }, "subjects": [{ "kind": "Group", "name": "g", "apiGroup": "rbac.authorization.k8s.io" }] }),
-            ),
+            json!({ "roleRef": { "apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "specimen" }, "subjects": [{ "kind": "Group", "name": "g", "apiGroup": "rbac.authorization.k8s.io" }] }),
         ),
-        (
+        specimen(
             "/apis/rbac.authorization.k8s.io/v1/namespaces/default/rolebindings",
-            named(
-                "specimen",
-                json!({ "roleRef": { "apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "specimen" }, "subjects": [] }),
-            ),
+            json!({ "roleRef": { "apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "specimen" }, "subjects": [] }),
         ),
-        (
+        specimen(
             "/apis/scheduling.k8s.io/v1/priorityclasses",
-            named(
-                "specimen",
-                json!({ "value": -1, "preemptionPolicy": "Never" }),
-            ),
+            json!({ "value": -1, "preemptionPolicy": "Never" }),
         ),
-        (
+        specimen(
             "/apis/certificates.k8s.io/v1/certificatesigningrequests",
-            named(
-                "specimen",
-                json!({ "spec": { "signerName": "demo.example/s", "usages": ["client auth"], "request": REQUEST } }),
-            ),
+            json!({ "spec": { "signerName": "demo.example/s", "usages": ["client auth"], "request": REQUEST } }),
         ),
-        (
+        specimen(
             "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations",
-            named("specimen", json!({ "webhooks": hook })),
+            json!({ "webhooks": hook }),
         ),
-        (
+        specimen(
             "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations",
-            named("specimen", json!({ "webhooks": hook })),
+            json!({ "webhooks": hook }),
         ),
-        (
+        specimen(
             "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies",
-            named(
-                "specimen",
-                json!({ "spec": { "failurePolicy": "Ignore", "matchConstraints": { "resourceRules": [{ "apiGroups": ["demo.example"], "apiVersions": ["v9"], "operations": ["CREATE"], "resources": ["nothing"] }] }, "validations": [{ "expression": "true" }] } }),
-            ),
+            json!({ "spec": { "failurePolicy": "Ignore", "matchConstraints": { "resourceRules": [{ "apiGroups": ["demo.example"], "apiVersions": ["v9"], "operations": ["CREATE"], "resources": ["nothing"] }] }, "validations": [{ "expression": "true" }] } }),
         ),
-        (
+        specimen(
             "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings",
-            named(
-                "specimen",
-                json!({ "spec": { "policyName": "specimen", "validationActions": ["Audit"] } }),
-            ),
+            json!({ "spec": { "policyName": "specimen", "validationActions": ["Audit"] } }),
         ),
-        (
+        specimen(
             "/apis/flowcontrol.apiserver.k8s.io/v1/flowschemas",
-            named(
-                "specimen",
-                json!({ "spec": { "priorityLevelConfiguration": { "name": "global-default" }, "matchingPrecedence": 9000, "rules": [{ "subjects": [{ "kind": "User", "user": { "name": "nobody" } }], "nonResourceRules": [{ "verbs": ["get"], "nonResourceURLs": ["/nothing"] }] }] } }),
-            ),
+            json!({ "spec": { "priorityLevelConfiguration": { "name": "global-default" }, "matchingPrecedence": 9000, "rules": [{ "subjects": [{ "kind": "User", "user": { "name": "nobody" } }], "nonResourceRules": [{ "verbs": ["get"], "nonResourceURLs": ["/nothing"] }] }] } }),
         ),
-        (
+        specimen(
             "/apis/flowcontrol.apiserver.k8s.io/v1/prioritylevelconfigurations",
-            named(
-                "specimen",
-                json!({ "spec": { "type": "Limited", "limited": { "nominalConcurrencyShares": 0, "limitResponse": { "type": "Reject" } } } }),
-            ),
+            json!({ "spec": { "type": "Limited", "limited": { "nominalConcurrencyShares": 0, "limitResponse": { "type": "Reject" } } } }),
         ),
-        (
+        specimen(
             "/apis/resource.k8s.io/v1/deviceclasses",
-            named(
-                "specimen",
-                json!({ "spec": { "selectors": [{ "cel": { "expression": "true" } }] } }),
-            ),
+            json!({ "spec": { "selectors": [{ "cel": { "expression": "true" } }] } }),
         ),
-        (
+        specimen(
             "/apis/resource.k8s.io/v1/namespaces/default/resourceclaims",
-            named(
-                "specimen",
-                json!({ "spec": { "devices": { "requests": [{ "name": "r", "exactly": { "deviceClassName": "specimen" } }] } } }),
-            ),
+            json!({ "spec": { "devices": { "requests": [{ "name": "r", "exactly": { "deviceClassName": "specimen" } }] } } }),
         ),
-        (
+        specimen(
             "/apis/resource.k8s.io/v1/namespaces/default/resourceclaimtemplates",
-            named(
-                "specimen",
-                json!({ "spec": { "spec": { "devices": { "requests": [{ "name": "r", "exactly": { "deviceClassName": "specimen", "count": 2, "allocationMode": "ExactCount" } }] } } } }),
-            ),
+            json!({ "spec": { "spec": { "devices": { "requests": [{ "name": "r", "exactly": { "deviceClassName": "specimen", "count": 2, "allocationMode": "ExactCount" } }] } } } }),
         ),
-        (
+        specimen(
             "/apis/resource.k8s.io/v1/resourceslices",
-            named(
-                "specimen",
-                json!({ "spec": { "driver": "d.example", "nodeName": "n", "pool": { "name": "p", "generation": 1, "resourceSliceCount": 1 }, "devices": [{ "name": "d", "attributes": { "model": { "string": "m" }, "size": { "int": 0 } }, "capacity": { "memory": { "value": "1Gi" } } }] } }),
-            ),
+            json!({ "spec": { "driver": "d.example", "nodeName": "n", "pool": { "name": "p", "generation": 1, "resourceSliceCount": 1 }, "devices": [{ "name": "d", "attributes": { "model": { "string": "m" }, "size": { "int": 0 } }, "capacity": { "memory": { "value": "1Gi" } } }] } }),
         ),
     ]
 }
