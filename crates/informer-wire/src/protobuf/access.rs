@@ -100,10 +100,7 @@ impl<'de, 'c> Fields<'de, 'c> {
 
     /// Fails unless all fields were read.
     pub(super) fn end(&mut self) -> Result<(), Fault> {
-        match self.advance()? {
-            None => Ok(()),
-            Some(_) => Err(Fault::Value),
-        }
+        all_read(self.advance()?.is_none())
     }
 
     /// The key of the next field, whose value is put in `next`.
@@ -179,6 +176,15 @@ impl<'de, 'c> Fields<'de, 'c> {
     }
 }
 
+/// A visitor that leaves something unread wants another type.
+const fn all_read(nothing_is_left: bool) -> Result<(), Fault> {
+    if nothing_is_left {
+        Ok(())
+    } else {
+        Err(Fault::Value)
+    }
+}
+
 /// Whether JSON leaves a field of this value out.
 #[inline]
 fn omits(field: Field, node: &Node<'_>) -> bool {
@@ -237,10 +243,7 @@ impl<'de> MapAccess<'de> for Fields<'de, '_> {
 
     fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, Fault> {
         let node = self.next.take().ok_or(Fault::Value)?;
-        let scope = Scope {
-            place: self.next_place,
-            ..self.scope
-        };
+        let scope = self.scope.at(self.next_place);
         seed.deserialize(Value { node, scope })
     }
 }
@@ -255,12 +258,8 @@ pub(super) struct Elements<'de, 'c> {
 
 impl<'de, 'c> Elements<'de, 'c> {
     pub(super) fn new(scope: Scope<'c>, many: Many<'de>) -> Self {
-        let scope = Scope {
-            place: Place::Other,
-            ..scope
-        };
         Self {
-            scope,
+            scope: scope.at(Place::Other),
             many,
             packed: Reader::default(),
         }
@@ -268,10 +267,7 @@ impl<'de, 'c> Elements<'de, 'c> {
 
     /// Fails unless all elements were read.
     pub(super) fn end(&mut self) -> Result<(), Fault> {
-        match self.advance()? {
-            None => Ok(()),
-            Some(_) => Err(Fault::Value),
-        }
+        all_read(self.advance()?.is_none())
     }
 
     fn advance(&mut self) -> Result<Option<Node<'de>>, Fault> {
@@ -321,12 +317,8 @@ pub(super) struct Entries<'de, 'c> {
 
 impl<'de, 'c> Entries<'de, 'c> {
     pub(super) fn new(scope: Scope<'c>, many: Many<'de>) -> Self {
-        let scope = Scope {
-            place: Place::Other,
-            ..scope
-        };
         Self {
-            scope,
+            scope: scope.at(Place::Other),
             many,
             value: None,
         }
@@ -334,10 +326,7 @@ impl<'de, 'c> Entries<'de, 'c> {
 
     /// Fails unless all entries were read.
     pub(super) const fn end(&self) -> Result<(), Fault> {
-        match self.many.rest.0 {
-            [] => Ok(()),
-            _ => Err(Fault::Value),
-        }
+        all_read(self.many.rest.0.is_empty())
     }
 }
 

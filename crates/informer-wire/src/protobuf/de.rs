@@ -76,6 +76,11 @@ pub(super) struct Scope<'c> {
 }
 
 impl Scope<'_> {
+    /// The same for a value that stands there.
+    pub(super) const fn at(self, place: Place) -> Self {
+        Self { place, ..self }
+    }
+
     /// One level deeper.
     fn enter(self) -> Result<Self, Fault> {
         let depth = self.depth.checked_sub(1).ok_or(Fault::TooDeep)?;
