@@ -324,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_fetched_how_is_said_alike_everywhere() {
+    fn watch_and_bench_take_the_same_options_for_fetching() {
         let how = [
             "--as=metadata",
             "--wire=json",

@@ -94,9 +94,7 @@ impl<K: Object> Shared<K> {
             self.synced.notify(usize::MAX);
         }
     }
-}
 
-impl<K: Object> Shared<K> {
     /// Drops the content of a batch, without the lock, and gives its memory to the next ones.
     pub(crate) fn drop_applied(&self, applied: Option<Applied<K>>) {
         let Some(Applied::Whole(mut flight)) = applied else {

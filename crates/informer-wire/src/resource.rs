@@ -110,10 +110,10 @@ pub trait StaticResource {
 }
 
 /// Makes a type that kube's `CustomResource` derives an object that knows its resource: all that an informer, an `Api`
-/// and a factory ask for.
+/// and a factory ask for. Comes with the feature `k8s-openapi`.
 ///
-/// Group, version, kind, plural and scope are those of `#[kube(...)]`. The crate `kube` must be a dependency under that
-/// name.
+/// Group, version, kind, plural and scope are those of `#[kube(...)]`. The program that calls it must have `kube` among
+/// its dependencies, under that name.
 ///
 /// ```text
 /// #[derive(kube::CustomResource, serde::Serialize, serde::Deserialize, schemars::JsonSchema, Debug, Clone)]

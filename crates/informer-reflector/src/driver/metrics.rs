@@ -1,16 +1,5 @@
-//! What is counted through the `metrics` facade, with the feature `metrics`; without it nothing is.
-//!
-//! | name | kind | labels | what |
-//! |---|---|---|---|
-//! | `informer_reflector_lists_total` | counter | `resource` | lists that were begun, streaming ones included |
-//! | `informer_reflector_watches_total` | counter | `resource` | watches that were asked for |
-//! | `informer_reflector_failures_total` | counter | `resource`, `operation` | requests and streams that failed |
-//! | `informer_reflector_events_total` | counter | `resource` | events of watches, bookmarks included |
-//! | `informer_reflector_unknown_events_total` | counter | `resource` | events of watches that are of an unknown type |
-//! | `informer_reflector_set_aside_total` | counter | `resource` | versions of objects that were set aside |
-//! | `informer_reflector_rewinds_total` | counter | `resource` | recognised rewinds of the server |
-//! | `informer_reflector_list_duration_seconds` | histogram | `resource` | from asking for a list to its end in the sink |
-//! | `informer_reflector_synced` | gauge | `resource` | 1 once the first list has arrived; 0 when it has ended |
+//! What is counted through the `metrics` facade, with the feature `metrics`; without it nothing is. The names stand in the
+//! [crate's documentation](crate#metrics) and in `docs/metrics.md`.
 
 use std::time::Duration;
 

@@ -26,9 +26,9 @@ pub enum WirePreference {
     Protobuf,
 }
 
-/// Remembers that a server lacks protobuf for a resource. Clones share it.
+/// Remembers that a server lacks protobuf for a resource, or that the type cannot be read from it. Clones share it.
 ///
-/// It never comes back once it failed: a server that was asked anew by each list would fail anew.
+/// Protobuf never comes back once it has failed: each list that asked for it again would fail again.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Memory(Arc<Remembered>);
 
@@ -68,7 +68,7 @@ impl Memory {
             (unread + 1).min(MAX_UNREAD)
         };
         self.0.unread.store(unread, Ordering::Relaxed);
-        unread != READ && unread >= MAX_UNREAD
+        unread == MAX_UNREAD
     }
 
     /// All objects have come out. True if there are some, and none can be read.

@@ -103,7 +103,7 @@ pub(crate) enum Answer {
     Watch(Vec<Beat>),
     Fail(ListWatchError),
     /// The same, after this time.
-    Late(Duration, Box<Answer>),
+    Late(Duration, Box<Self>),
     /// No answer, ever.
     Hang,
     Panic,
