@@ -252,7 +252,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
     seen_by(
         "informer-repair-nothing",
         SHARED,
-        "controller",
+        "plain_informer",
         "what_the_handler_failed_at_is_told_again_by_the_next_list",
     ),
     seen_by("handler-forget-the-replay", SIM, "seeds", SEEDS),

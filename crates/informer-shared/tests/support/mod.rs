@@ -2,6 +2,8 @@
 
 #![allow(dead_code, reason = "each test file uses its own part")]
 
+pub(crate) mod running;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,7 +13,7 @@ use futures_util::stream::BoxStream;
 use informer_delta_fifo::Order;
 use informer_reflector::{ListEvent, ListRequest, ListWatchError, ListerWatcher};
 use informer_shared::{BlockingEventHandler, BoxError, Cause, Event, EventHandler, SharedInformer};
-use informer_store::{Object, ObjectKey};
+use informer_store::{Object, ObjectKey, Store};
 use informer_wire::{Decoded, ListMeta, ListOptions, Status, WatchEvent};
 use k8s_openapi::api::core::v1::ConfigMap;
 use parking_lot::Mutex;
@@ -274,6 +276,22 @@ pub(crate) fn value_of(object: &ConfigMap) -> String {
         .and_then(|data| data.get("value"))
         .cloned()
         .unwrap_or_default()
+}
+
+/// What is stored: names and values.
+pub(crate) fn values(store: &Store<ConfigMap>) -> BTreeMap<String, String> {
+    let objects = store.list();
+    let named = objects.iter().map(|o| (o.name().to_owned(), value_of(o)));
+    named.collect()
+}
+
+pub(crate) fn key(name: &str) -> ObjectKey {
+    ObjectKey::namespaced("ns", name)
+}
+
+/// One change, so that a watch cannot resume from before it.
+pub(crate) fn another(cluster: &Cluster) {
+    cluster.put("another", "1");
 }
 
 /// Changes of two objects, one after the other in turn.
