@@ -7,7 +7,9 @@ use anyhow::Context;
 use informer::http::{HttpConfig, HttpListerWatcher, Traffic};
 use informer::reflector::{Phase, Report};
 use informer::wire::WireFormat;
-use informer::{Client, Event, FromWire, Object, QueuePolicy, Resource, SharedInformer};
+use informer::{
+    Client, Event, FromWire, Object, QueuePolicy, Registration, Resource, SharedInformer,
+};
 use parking_lot::Mutex;
 use serde::Serialize;
 use tokio::sync::{mpsc, oneshot};
@@ -137,22 +139,7 @@ impl Job for Bench<'_> {
             .config(HttpConfig::default().wire(self.args.fetch.wire.preference()));
         let traffic = source.traffic();
         let informer = informer(source, &self.resource, self.args, self.then, self.tell)?;
-        let wanted = match self.then {
-            Then::See(events) => events,
-            Then::End | Then::Relist(_) => u64::MAX,
-        };
-        let (count, counted) = updates(wanted);
-        let count = Mutex::new(count);
-        let handler = informer
-            .handler()
-            .name("bench")
-            .queue(QueuePolicy::Unbounded)
-            .register(move |event: Event<K>| {
-                if matches!(event, Event::Updated { .. }) {
-                    count.lock().see();
-                }
-                std::future::ready(())
-            })?;
+        let (handler, counted) = handler(&informer, self.then)?;
         let started = Instant::now();
         informer.start()?;
         let objects = tokio::select! {
@@ -198,6 +185,30 @@ impl Job for Bench<'_> {
         std::mem::forget(informer);
         Ok(line)
     }
+}
+
+/// Adds a handler that counts updates. The receiver hears how long those took that are waited for.
+fn handler<K: FromWire + Object>(
+    informer: &SharedInformer<K>,
+    then: Then,
+) -> anyhow::Result<(Registration, oneshot::Receiver<Duration>)> {
+    let wanted = match then {
+        Then::See(events) => events,
+        Then::End | Then::Relist(_) => u64::MAX,
+    };
+    let (count, counted) = updates(wanted);
+    let count = Mutex::new(count);
+    let handler = informer
+        .handler()
+        .name("bench")
+        .queue(QueuePolicy::Unbounded)
+        .register(move |event: Event<K>| {
+            if matches!(event, Event::Updated { .. }) {
+                count.lock().see();
+            }
+            std::future::ready(())
+        })?;
+    Ok((handler, counted))
 }
 
 /// Waits for that many lists after the first, and reads the most memory that was taken meanwhile.

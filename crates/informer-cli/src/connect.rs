@@ -152,8 +152,8 @@ pub(crate) async fn resource(
     }
 }
 
-/// What people call the group without a name, as Kubernetes' own documents do. No group has this name: custom ones have a
-/// dot in theirs.
+/// What people call the group without a name, as Kubernetes' own documents do. No group has this name: custom ones have
+/// a dot in theirs.
 const CORE: &str = "core";
 
 /// Reads `group/version/plural`, whose kind and scope no list or watch needs to know beforehand.

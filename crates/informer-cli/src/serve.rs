@@ -9,8 +9,8 @@ use crate::args::ServeArgs;
 use crate::failure::tell;
 use crate::{output, signals};
 
-/// Runs the server. Prints its address, and writes the kubeconfig, once it is filled; before, it answers 503 to everything,
-/// as an API server that has just started.
+/// Runs the server. Prints its address, and writes the kubeconfig, once it is filled; before, it answers 503 to
+/// everything, as an API server that has just started.
 pub(crate) async fn run(args: &ServeArgs) -> anyhow::Result<ExitCode> {
     let mut end = Box::pin(signals::end(args.run_for)?);
     let server = ApiServer::builder()

@@ -120,9 +120,9 @@ impl ClientBuilder {
         self
     }
 
-    /// How long such a program may take, after which it is killed with all that it started; one that talks with a person
-    /// at a terminal is killed alone. The default is 60 seconds; a person who has to log in may need more. A request that
-    /// waits for it has limits of its own; the program goes on for the next one.
+    /// How long such a program may take, after which it is killed with all that it started; one that talks with a
+    /// person at a terminal is killed alone. The default is 60 seconds; a person who has to log in may need more. A
+    /// request that waits for it has limits of its own; the program goes on for the next one.
     pub const fn exec_timeout(mut self, limit: Duration) -> Self {
         self.exec_timeout = limit;
         self
