@@ -95,25 +95,34 @@ fn object(
                 continue;
             }
         };
-        let inner = field.and_then(message_of);
-        match field.filter(|field| field.is_map()) {
-            Some(_) if cursor.peek() == Some(b'{') => {
-                object(cursor, text, (within, Of::Map(inner)), out)?;
-            }
-            _ => value(cursor, text, (within, inner), out)?,
-        }
-        let many = field.filter(|field| field.is_map() || field.is_repeated());
-        match many.filter(|_| matches!(&out[at..], b"{}" | b"[]")) {
-            Some(_) if stays_as_null => {
-                out.truncate(at);
-                out.extend_from_slice(b"null");
-            }
-            Some(_) => out.truncate(before),
-            None => {}
+        let is_absent = field_value(cursor, text, (within, field), out)?;
+        if is_absent && stays_as_null {
+            out.truncate(at);
+            out.extend_from_slice(b"null");
+        } else if is_absent {
+            out.truncate(before);
         }
     }
     out.push(b'}');
     Ok(())
+}
+
+/// The value of a field, which is known if the table has it. True if it is a map or a list of which nothing is left.
+fn field_value(
+    cursor: &mut Cursor<'_>,
+    text: &[u8],
+    (within, field): (Within<'_>, Option<Field>),
+    out: &mut Vec<u8>,
+) -> Result<bool, Syntax> {
+    let at = out.len();
+    let message = field.and_then(message_of);
+    if field.is_some_and(Field::is_map) && cursor.peek() == Some(b'{') {
+        object(cursor, text, (within, Of::Map(message)), out)?;
+    } else {
+        value(cursor, text, (within, message), out)?;
+    }
+    let holds_many = field.is_some_and(|field| field.is_map() || field.is_repeated());
+    Ok(holds_many && matches!(&out[at..], b"{}" | b"[]"))
 }
 
 fn array(
