@@ -18,10 +18,10 @@ pub trait BodyDecoder: Unpin {
     /// Takes in the next bytes.
     fn push(&mut self, bytes: &[u8]);
 
-    /// The next event; `None` if it has not fully arrived.
+    /// The next event; `None` if it has not fully arrived. An error is final: the rest cannot be read.
     fn next_event(&mut self) -> Option<Result<Self::Event, DecodeError>>;
 
-    /// The event of the body's end, or what is wrong with that end.
+    /// The event of the body's end, or what is wrong with that end; `None` where the end is no event.
     fn finish(self) -> Option<Result<Self::Event, ListWatchError>>;
 }
 

@@ -19,7 +19,8 @@ pub type HttpList<K> = HttpEvents<ListDecoder<K>>;
 /// The events of one watch over HTTP. It ends when the server ends the watch.
 pub type HttpWatch<K> = HttpEvents<WatchDecoder<K>>;
 
-/// What a decoder makes of an answer's body. After its end or an error it yields nothing more.
+/// What a decoder makes of an answer's body. After its end or an error it yields nothing more. Dropping it ends the
+/// request.
 pub struct HttpEvents<D> {
     events: DecodedBody<Chunks, D>,
     format: WireFormat,
