@@ -4,7 +4,7 @@
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Stats {
-    /// Keys that wait for a consumer.
+    /// Keys that wait for a consumer. In order, a key counts once for each of its changes.
     pub queued_keys: usize,
     /// Deltas that wait for a consumer.
     pub queued_deltas: usize,

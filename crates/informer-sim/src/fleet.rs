@@ -1,12 +1,14 @@
 //! A factory's life: informers of many resources that start together, a few at a time, some of which cannot; new ones
 //! that start later; waits for all of them; the shutdown.
 
+mod breaker;
 mod source;
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use fastrand::Rng;
+use informer_delta_fifo::Order;
 use informer_shared::{InformerFactory, OnStop, RunError, SharedInformer, StartLimit};
 use informer_testkit::{ApiServer, Fault, ResourceType};
 use informer_wire::{Resource, Scope};
@@ -14,9 +16,11 @@ use parking_lot::Mutex;
 use serde_json::json;
 use tokio::time::{Instant, sleep};
 
+use self::breaker::Breaker;
 use self::source::{Source, Starts};
-use crate::handlers::Reference;
+use crate::handlers::{InOrder, Reference};
 use crate::object::{Item, version_of};
+use crate::plan::draw_order;
 use crate::tally::Tally;
 use crate::trace::{Trace, holds, note};
 
@@ -31,6 +35,8 @@ struct Member {
     informer: SharedInformer<Item>,
     reference: Reference,
     plural: String,
+    /// A handler that can stop it.
+    breaker: Breaker,
 }
 
 /// A factory, its server, and what was asked for.
@@ -45,6 +51,7 @@ pub(crate) struct Fleet {
     kinds: usize,
     limit: usize,
     drain: Option<Duration>,
+    order: Order,
     written: u64,
     tally: Tally,
     trace: Trace,
@@ -60,7 +67,11 @@ impl Fleet {
         let kinds = rng.usize(2..12);
         let limit = rng.usize(1..4);
         let drain = rng.bool().then(|| Duration::from_secs(30));
-        note!(trace, "{kinds} kinds, {limit} at once, {drain:?}");
+        let order = draw_order(&mut rng);
+        note!(
+            trace,
+            "{kinds} kinds, {limit} at once, {drain:?}, {order:?}"
+        );
         let mut builder = ApiServer::builder().seed(seed);
         for kind in 0..kinds {
             let (name, plural) = (format!("Kind{kind}"), plural(kind));
@@ -88,6 +99,7 @@ impl Fleet {
                 Some(timeout) => OnStop::Drain { timeout },
                 None => OnStop::Drop,
             })
+            .queue_order(order)
             .build();
         Self {
             rng,
@@ -99,6 +111,7 @@ impl Fleet {
             kinds,
             limit,
             drain,
+            order,
             written: 0,
             tally: Tally::default(),
             trace,
@@ -133,6 +146,7 @@ impl Fleet {
             }
             8 => self.sick.lock().clear(),
             9 => self.server.drop_watches(),
+            10 if self.rng.u8(0..4) == 0 => self.break_one(),
             _ => self.change(),
         }
         let pause = [1, 20, 500, 5000][self.rng.usize(0..4)];
@@ -156,13 +170,18 @@ impl Fleet {
         if !is_new {
             return;
         }
-        match Reference::join(&informer) {
-            Ok(reference) => {
+        let in_order = self.order == Order::InOrder;
+        let in_order = in_order.then(|| InOrder::new(None, self.trace.clone()));
+        let joined = Reference::join(&informer, in_order)
+            .and_then(|reference| Ok((reference, Breaker::join(&informer)?)));
+        match joined {
+            Ok((reference, breaker)) => {
                 self.starts.expect(&plural, informer.clone());
                 self.members.push(Member {
                     informer,
                     reference,
                     plural,
+                    breaker,
                 });
             }
             Err(stopped) => holds!(self.trace, false, "{stopped}"),
@@ -205,6 +224,16 @@ impl Fleet {
         }
     }
 
+    /// The next event of one informer is to stop it.
+    fn break_one(&mut self) {
+        let count = self.members.len();
+        if count > 0 {
+            let member = &self.members[self.rng.usize(0..count)];
+            note!(self.trace, "{} are to break", member.plural);
+            member.breaker.arm();
+        }
+    }
+
     fn change(&mut self) {
         let plural = plural(self.rng.usize(0..self.kinds));
         let name = format!("n{}", self.rng.u8(0..4));
@@ -226,6 +255,12 @@ impl Fleet {
     fn look(&mut self) {
         for member in &mut self.members {
             member.reference.read();
+            if member.breaker.has_broken() {
+                if member.breaker.judge(&member.informer, &self.trace) {
+                    self.tally.event("a factory lost an informer");
+                }
+                continue;
+            }
             let snapshot = member.informer.store().snapshot();
             member.reference.judge(&snapshot, &self.trace);
             note!(self.trace, "{} {}", member.plural, snapshot.len());
@@ -255,6 +290,9 @@ impl Fleet {
 
     /// It has just what the server has.
     fn is_true(&self, member: &Member) -> bool {
+        if member.breaker.has_broken() {
+            return true;
+        }
         let Ok(truth) = self.server.list(&member.plural, "") else {
             return false;
         };
@@ -267,11 +305,22 @@ impl Fleet {
             })
     }
 
+    fn broken(&self) -> impl Iterator<Item = &Breaker> {
+        let breakers = self.members.iter().map(|member| &member.breaker);
+        breakers.filter(|breaker| breaker.has_broken())
+    }
+
     /// INV-SHARED-12: it ends in time, for good, and tells nothing more.
     async fn shut_down(&mut self) {
         let start = Instant::now();
+        let had_broken = self.broken().next().is_some();
         let ended = self.factory.shutdown().await;
-        holds!(self.trace, ended.is_ok(), "it did not end well: {ended:?}");
+        // It tells of one that had ended by itself.
+        let fits = match &ended {
+            Ok(()) => !had_broken,
+            Err(error) => self.broken().any(|breaker| breaker.is_reason(error)),
+        };
+        holds!(self.trace, fits, "it did not end well: {ended:?}");
         let limit = self.drain.unwrap_or_default() + Duration::from_secs(1);
         holds!(
             self.trace,

@@ -109,6 +109,22 @@ impl Oracle {
         self.rewinds.iter().any(|to| from > *to)
     }
 
+    /// Whether versions say what came first: not where a server once went back in time.
+    pub(crate) fn is_straight(&self) -> bool {
+        self.rewinds.is_empty()
+    }
+
+    /// When an object was in a state between these two versions that everybody could have heard of.
+    pub(crate) fn between(&self, key: &str, from: u64, to: u64) -> Option<u64> {
+        let life = self.present().lives.get(key)?;
+        let within = life.iter().filter(|(at, _)| from < *at && *at < to);
+        // Nobody hears of what cannot be decoded, nor of its end.
+        let within: Vec<_> = within.collect();
+        let is_good = |state: &Option<State>| state.as_ref().is_none_or(|state| state.good);
+        let all_good = within.iter().all(|(_, state)| is_good(state));
+        within.first().filter(|_| all_good).map(|(at, _)| *at)
+    }
+
     /// Whether a life of an object ended, for a client that selects, after it was in a state that it knew. Once the
     /// server has gone back in time, anything may have.
     pub(crate) fn has_ended(&self, key: &str, uid: &str, known: u64) -> bool {

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use fastrand::Rng;
+use informer_delta_fifo::Order;
 use informer_reflector::{FirstList, ListMode, ReflectorConfig};
 use informer_shared::RecreatedAs;
 
@@ -38,6 +39,7 @@ pub(crate) struct Plan {
     pub(crate) page_size: u32,
     pub(crate) page_relists: bool,
     pub(crate) max_deltas: Option<usize>,
+    pub(crate) order: Order,
     /// How long handlers have when the informer stops; `None` where what waits is dropped.
     pub(crate) drain: Option<Duration>,
 }
@@ -71,6 +73,7 @@ impl Plan {
             max_deltas: [Some(2), Some(8), None][rng.usize(0..3)],
             single: one_in(rng, 2),
             drain: [None, Some(Duration::from_secs(30))][rng.usize(0..2)],
+            order: draw_order(rng),
         }
     }
 
@@ -95,5 +98,13 @@ impl Plan {
             config = config.resync_period(period);
         }
         config
+    }
+}
+
+/// In which order the queue of an informer hands out what it holds.
+pub(crate) fn draw_order(rng: &mut Rng) -> Order {
+    match rng.u8(0..3) {
+        0 => Order::InOrder,
+        _ => Order::ByKey,
     }
 }

@@ -72,8 +72,10 @@ impl Tally {
 const EVENTS: &[&str] = &[
     "a blocking handler",
     "a closure",
+    "a factory lost an informer",
     "a factory waited in vain",
     "a factory was in step",
+    "a handler stopped the informer",
     "a stream",
     "added",
     "an async handler",
@@ -82,6 +84,7 @@ const EVENTS: &[&str] = &[
     "final state unknown",
     "functions",
     "handler failed",
+    "handler hangs",
     "handler joined",
     "handler left",
     "handler panicked",

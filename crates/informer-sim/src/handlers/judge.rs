@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use fastrand::Rng;
@@ -29,6 +29,8 @@ pub(super) struct Told {
     pub(super) busy: bool,
     /// It was removed.
     pub(super) gone: bool,
+    /// The call that runs never returns.
+    pub(super) stuck: bool,
 }
 
 impl Told {
@@ -69,6 +71,8 @@ pub(super) struct Judge {
     trace: Trace,
     chaos: Chaos,
     calm: Arc<AtomicBool>,
+    fatal: Arc<Mutex<Vec<Arc<str>>>>,
+    alive: Arc<AtomicUsize>,
     character: Character,
     name: u32,
     rng: Rng,
@@ -83,6 +87,7 @@ impl Judge {
         name: u32,
         rng: Rng,
     ) -> Self {
+        around.alive.fetch_add(1, Ordering::Relaxed);
         Self {
             told,
             store,
@@ -90,6 +95,8 @@ impl Judge {
             trace: around.trace.clone(),
             chaos: around.chaos.clone(),
             calm: Arc::clone(&around.calm),
+            fatal: Arc::clone(&around.fatal),
+            alive: Arc::clone(&around.alive),
             character,
             name,
             rng,
@@ -114,6 +121,12 @@ impl Judge {
     /// How long the call lasts.
     pub(super) fn pause(&mut self) -> Duration {
         let calm = self.calm.load(Ordering::Relaxed);
+        if self.character.blocks && !calm && self.rng.u8(0..20) == 0 {
+            self.count("handler hangs");
+            note!(self.trace, "h{} hangs", self.name);
+            self.told.lock().stuck = true;
+            return Duration::MAX;
+        }
         if self.character.stalls && !calm && self.rng.u8(0..30) == 0 {
             self.count("handler stalled");
             return Duration::from_secs(self.rng.u64(10..400));
@@ -131,17 +144,25 @@ impl Judge {
             told.initial += usize::from(told.first);
             told.busy = false;
         }
-        match self.rng.u8(0..40) {
-            0 if self.character.fails => {
-                self.count("handler failed");
-                Mood::Fails
-            }
-            1 if self.character.fails => {
-                self.count("handler panicked");
-                Mood::Panics
-            }
-            _ => Mood::Good,
+        // At rest the informer is to last.
+        let spares = self.character.fatal && self.calm.load(Ordering::Relaxed);
+        let mood = match self.rng.u8(0..40) {
+            0 => Mood::Fails,
+            1 => Mood::Panics,
+            _ => return Mood::Good,
+        };
+        if !self.character.fails || spares {
+            return Mood::Good;
         }
+        self.count(match mood {
+            Mood::Panics => "handler panicked",
+            _ => "handler failed",
+        });
+        if self.character.fatal {
+            note!(self.trace, "h{} stops the informer", self.name);
+            self.fatal.lock().push(full_name(self.name).into());
+        }
+        mood
     }
 
     fn count(&self, what: &'static str) {
@@ -282,6 +303,17 @@ impl Judge {
             short(event.object())
         );
     }
+}
+
+impl Drop for Judge {
+    fn drop(&mut self) {
+        self.alive.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// What a handler is called.
+pub(super) fn full_name(name: u32) -> String {
+    format!("h{name}")
 }
 
 /// Whether a handler with a filter sees it.

@@ -36,6 +36,15 @@ impl Kind {
         Self::Stream,
     ];
 
+    /// Whether a call of it lasts.
+    pub(super) const fn takes_time(self) -> bool {
+        !matches!(self, Self::Functions)
+    }
+
+    pub(super) const fn can_fail(self) -> bool {
+        !matches!(self, Self::Stream)
+    }
+
     pub(super) const fn name(self) -> &'static str {
         match self {
             Self::Async => "an async handler",
@@ -54,7 +63,7 @@ pub(super) enum Place {
     Stream {
         stream: Arc<Mutex<EventStream<Item>>>,
         task: JoinHandle<()>,
-        leave: oneshot::Sender<()>,
+        leave: Option<oneshot::Sender<()>>,
     },
 }
 
@@ -76,7 +85,7 @@ impl Place {
                 leave,
             } => {
                 // An error: it has ended by itself.
-                let _ = leave.send(());
+                let _ = leave.map(|leave| leave.send(()));
                 drop(stream);
                 if wait {
                     let _ = task.await;
@@ -85,8 +94,17 @@ impl Place {
         }
     }
 
-    pub(super) async fn taken(&mut self) {
-        if let Self::Stream { task, .. } = self {
+    /// Whether a removal can wait for the call that runs: nobody knows of what is done with a stream.
+    pub(super) const fn is_awaited(&self) -> bool {
+        matches!(self, Self::Registered(_))
+    }
+
+    /// Waits until a stream has been read to its end, or leaves it where its reader is stuck.
+    pub(super) async fn taken(&mut self, stuck: bool) {
+        if let Self::Stream { task, leave, .. } = self {
+            if stuck {
+                leave.take();
+            }
             let _ = task.await;
         }
     }
@@ -219,6 +237,6 @@ fn follow(stream: EventStream<Item>, mut judge: Judge) -> Place {
     Place::Stream {
         stream,
         task,
-        leave,
+        leave: Some(leave),
     }
 }

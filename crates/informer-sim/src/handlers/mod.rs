@@ -2,23 +2,27 @@
 //! is judged against what there was to tell.
 
 mod history;
+mod in_order;
 mod judge;
 mod kinds;
 mod reference;
 mod single;
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicUsize};
 use std::time::Duration;
 
 use fastrand::Rng;
+use informer_delta_fifo::Order;
 use informer_shared::{
     FailurePolicy, HandlerEnd, HandlerStatus, InformerStopped, QueuePolicy, SharedInformer,
 };
 use informer_store::Snapshot;
 use parking_lot::Mutex;
+use tokio::time::timeout;
 
 use self::history::Terms;
+pub(crate) use self::in_order::InOrder;
 use self::judge::{Judge, Told, is_shown};
 use self::kinds::{Kind, Place};
 pub(crate) use self::reference::Reference;
@@ -35,6 +39,10 @@ struct Character {
     /// Some calls last for minutes while there is trouble.
     stalls: bool,
     fails: bool,
+    /// Its failures stop the informer.
+    fatal: bool,
+    /// A call may never return, of its own accord.
+    blocks: bool,
     /// Whether it sees the objects with an even value alone.
     filtered: bool,
     coalesces: bool,
@@ -52,6 +60,18 @@ pub(crate) struct Surroundings {
     /// From then on nobody stalls.
     pub(crate) calm: Arc<AtomicBool>,
     pub(crate) recreated_as_update: bool,
+    /// The handlers of the present informer that failed and were to stop it, the first first.
+    pub(crate) fatal: Arc<Mutex<Vec<Arc<str>>>>,
+    /// How many handlers of the present informer are there still, removed ones too.
+    pub(crate) alive: Arc<AtomicUsize>,
+}
+
+impl Surroundings {
+    /// What to judge events by where a queue keeps this order.
+    pub(crate) fn in_order(&self, order: Order) -> Option<InOrder> {
+        let oracle = Some(Arc::clone(&self.oracle));
+        (order == Order::InOrder).then(|| InOrder::new(oracle, self.trace.clone()))
+    }
 }
 
 /// A handler and its place in the informer.
@@ -61,6 +81,8 @@ pub(crate) struct Handler {
     character: Character,
     trace: Trace,
     name: u32,
+    /// How many events its queue holds, where that is said.
+    limit: Option<usize>,
     /// Between which changes it started: it joined after the first of these, and had been taken in at the second.
     since: usize,
     until: Option<usize>,
@@ -82,6 +104,8 @@ impl Handler {
             slow: rng.bool(),
             stalls: rng.u8(0..6) == 0,
             fails: rng.u8(0..3) == 0,
+            fatal: false,
+            blocks: kind.takes_time() && rng.u8(0..8) == 0,
             filtered: rng.u8(0..4) == 0,
             coalesces: true,
             reminded: rng.u8(0..3) == 0,
@@ -103,10 +127,16 @@ impl Handler {
             _ => QueuePolicy::Coalesce,
         };
         character.coalesces = policy == QueuePolicy::Coalesce;
-        let on_failure = match rng.bool() {
-            true => FailurePolicy::Skip,
-            false => FailurePolicy::StopHandler,
+        let limit = match policy {
+            QueuePolicy::Bounded(limit) => Some(limit),
+            _ => None,
         };
+        let on_failure = match rng.u8(0..5) {
+            0 => FailurePolicy::StopInformer,
+            1 | 2 => FailurePolicy::Skip,
+            _ => FailurePolicy::StopHandler,
+        };
+        character.fatal = on_failure == FailurePolicy::StopInformer && kind.can_fail();
         let told = Arc::default();
         let judge = Judge::new(
             Arc::clone(&told),
@@ -117,6 +147,7 @@ impl Handler {
             rng.fork(),
         );
         let builder = builder
+            .name(judge::full_name(name))
             .queue(policy)
             .on_error(on_failure)
             .on_panic(on_failure);
@@ -131,6 +162,7 @@ impl Handler {
             character,
             trace: around.trace.clone(),
             name,
+            limit,
             since,
             until: None,
             initial_at_sync: None,
@@ -141,26 +173,31 @@ impl Handler {
         self.place.status()
     }
 
-    pub(crate) const fn coalesces(&self) -> bool {
-        self.character.coalesces
-    }
-
     /// Whether nothing waits for it and no call of it runs, or it has ended.
     pub(crate) fn is_at_rest(&self) -> bool {
         let status = self.status();
         status.ended.is_some() || (status.queue_depth == 0 && !self.told.lock().busy)
     }
 
-    /// The same, and it has been told of all that it started from.
+    /// Whether a call of it never returns.
+    pub(crate) fn is_stuck(&self) -> bool {
+        self.told.lock().stuck
+    }
+
+    /// Whether it is at rest and has been told of all that it started from, or never will be.
     pub(crate) fn is_done(&self) -> bool {
+        if self.is_stuck() {
+            return true;
+        }
         let status = self.status();
         self.is_at_rest() && (status.synced || status.ended.is_some())
     }
 
-    /// What holds at every moment, after so many changes.
-    pub(crate) fn look(&mut self, snapshot: &Snapshot<Item>, changes: usize) {
+    /// What holds at every moment, after so many changes, where there are so many names.
+    pub(crate) fn look(&mut self, snapshot: &Snapshot<Item>, changes: usize, names: usize) {
         self.until.get_or_insert(changes);
         let status = self.status();
+        self.judge_backlog(&status, names);
         if status.synced {
             // INV-SHARED-5; protocol 3.3: 11: once it is synced it has handled all that it started from.
             let told = self.told.lock().initial;
@@ -179,6 +216,24 @@ impl Handler {
         }
     }
 
+    /// However slow it is, and also where it hangs (INV-SHARED-3, INV-SHARED-4).
+    fn judge_backlog(&self, status: &HandlerStatus, names: usize) {
+        let depth = status.queue_depth;
+        // What it starts from and reminders come on top.
+        let bound = match (self.limit, self.character.coalesces) {
+            _ if status.ended.is_some() => 0,
+            (Some(limit), _) => limit + 2 * names + 4,
+            (None, true) => 2 * names + 4,
+            (None, false) => usize::MAX,
+        };
+        holds!(
+            self.trace,
+            depth <= bound,
+            "{depth} events wait for h{}, {bound} may",
+            self.name
+        );
+    }
+
     /// Its history against all that there was to tell (protocol 3.3: 5, 6, 8; INV-SHARED-1, INV-SHARED-2,
     /// INV-SHARED-8). With `whole` nothing may be left that it has not been told of.
     pub(crate) fn judge_history(&self, reference: &Reference, whole: bool) {
@@ -186,7 +241,7 @@ impl Handler {
         let terms = Terms {
             filtered: self.character.filtered,
             coalesces: self.character.coalesces,
-            whole: whole && !self.is_cut_off(),
+            whole: whole && !self.is_cut_off() && !told.stuck,
             starts: self.since..=self.until.unwrap_or_else(|| reference.events().len()),
         };
         let verdict = history::judge(reference.events(), &told.log, &terms);
@@ -222,6 +277,9 @@ impl Handler {
             );
             return;
         }
+        if self.is_stuck() {
+            return;
+        }
         holds!(
             self.trace,
             status.queue_depth == 0,
@@ -238,6 +296,17 @@ impl Handler {
         self.judge_knowledge(snapshot);
     }
 
+    /// After the end of the informer each has heard why there is nothing more.
+    pub(crate) fn judge_stopped(&self) {
+        let ended = self.status().ended;
+        holds!(
+            self.trace,
+            ended.is_some(),
+            "h{} waits for a stopped informer",
+            self.name
+        );
+    }
+
     fn judge_knowledge(&self, snapshot: &Snapshot<Item>) {
         let told = self.told.lock();
         let shown = |item: &&Arc<Item>| !self.character.filtered || is_shown(item);
@@ -252,11 +321,22 @@ impl Handler {
         self.judge_history(reference, false);
         // What runs is running; nothing is told from here on (INV-SHARED-11).
         self.told.lock().gone = true;
-        self.place.leave(wait).await;
+        if !(wait && self.is_stuck() && self.place.is_awaited()) {
+            return self.place.leave(wait).await;
+        }
+        // Its call never returns, so there is no end to wait for. Whoever stops waiting has removed it all the same.
+        let removed = timeout(Duration::from_secs(5), self.place.leave(true)).await;
+        holds!(
+            self.trace,
+            removed.is_err(),
+            "h{}: removed, though a call runs",
+            self.name
+        );
     }
 
     /// Waits until all that is left of it after a stop has been taken. Only a stream is taken later.
     pub(crate) async fn taken(&mut self) {
-        self.place.taken().await;
+        let stuck = self.is_stuck();
+        self.place.taken(stuck).await;
     }
 }

@@ -9,19 +9,68 @@ use std::time::Duration;
 use futures_core::Stream;
 use informer_shared::{Event, EventStream, InformerStopped, QueuePolicy, SharedInformer};
 use informer_store::{ObjectKey, Snapshot};
+use parking_lot::Mutex;
 
+use super::InOrder;
 use crate::object::{Item, short};
 use crate::trace::{Trace, holds};
 
-/// A stream with room for everything, added before the informer starts and read at every look.
+/// A stream with room for everything, added before the informer starts.
 pub(crate) struct Reference {
-    stream: EventStream<Item>,
+    inbox: Arc<Mutex<Inbox>>,
     events: Vec<Event<Item>>,
     known: BTreeMap<ObjectKey, Arc<Item>>,
+    /// Where the informer's queue keeps the order.
+    in_order: Option<InOrder>,
+}
+
+/// What has come on the stream. A task takes it at once, since an informer that ends drops what waits; so does whoever
+/// looks, who may be there first.
+struct Inbox {
+    stream: EventStream<Item>,
+    events: Vec<Event<Item>>,
+    /// The task's.
+    waker: Waker,
+}
+
+impl Inbox {
+    fn follow(stream: EventStream<Item>) -> Arc<Mutex<Self>> {
+        let inbox = Arc::new(Mutex::new(Self {
+            stream,
+            events: Vec::new(),
+            waker: Waker::noop().clone(),
+        }));
+        let weak = Arc::downgrade(&inbox);
+        tokio::spawn(std::future::poll_fn(move |context| {
+            let Some(inbox) = weak.upgrade() else {
+                return Poll::Ready(());
+            };
+            let mut inbox = inbox.lock();
+            inbox.waker.clone_from(context.waker());
+            inbox.take()
+        }));
+        inbox
+    }
+
+    /// Takes what is there. Ready at the end of the stream.
+    fn take(&mut self) -> Poll<()> {
+        let waker = self.waker.clone();
+        let mut context = Context::from_waker(&waker);
+        loop {
+            match Pin::new(&mut self.stream).poll_next(&mut context) {
+                Poll::Ready(Some(event)) => self.events.push(event),
+                Poll::Ready(None) => return Poll::Ready(()),
+                Poll::Pending => return Poll::Pending,
+            }
+        }
+    }
 }
 
 impl Reference {
-    pub(crate) fn join(informer: &SharedInformer<Item>) -> Result<Self, InformerStopped> {
+    pub(crate) fn join(
+        informer: &SharedInformer<Item>,
+        in_order: Option<InOrder>,
+    ) -> Result<Self, InformerStopped> {
         let stream = informer
             .handler()
             .name("reference")
@@ -29,21 +78,28 @@ impl Reference {
             .resync_period(Duration::ZERO)
             .stream()?;
         Ok(Self {
-            stream,
+            inbox: Inbox::follow(stream),
             events: Vec::new(),
             known: BTreeMap::new(),
+            in_order,
         })
     }
 
     /// Takes what has come. How many there are.
     pub(crate) fn read(&mut self) -> usize {
-        let mut context = Context::from_waker(Waker::noop());
-        while let Poll::Ready(Some(event)) = Pin::new(&mut self.stream).poll_next(&mut context) {
+        let mut inbox = self.inbox.lock();
+        let _ = inbox.take();
+        let news = std::mem::take(&mut inbox.events);
+        drop(inbox);
+        for event in news {
             match &event {
                 Event::Deleted { .. } => self.known.remove(&event.key()),
                 _ => self.known.insert(event.key(), Arc::clone(event.object())),
             };
             self.events.push(event);
+        }
+        if let Some(in_order) = &mut self.in_order {
+            in_order.judge(&self.events);
         }
         self.events.len()
     }

@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::judge::{Judge, Told};
 use super::kinds::Async;
-use super::{Character, Surroundings};
+use super::{Character, InOrder, Surroundings};
 use crate::checked::Checked;
 use crate::object::Item;
 use crate::plan::Plan;
@@ -28,6 +28,8 @@ pub(crate) struct Single {
     told: Arc<Mutex<Told>>,
     /// How many initial objects it had handled when it was found to be synced.
     initial_at_sync: Option<usize>,
+    /// Where its queue keeps the order.
+    in_order: Option<InOrder>,
     stop: CancellationToken,
     task: JoinHandle<Result<(), RunError>>,
 }
@@ -40,6 +42,9 @@ impl Single {
             stalls: rng.bool(),
             // What it failed at is told again, which is no legal history.
             fails: false,
+            fatal: false,
+            // It would hold up the queue for good.
+            blocks: false,
             filtered: false,
             coalesces: false,
             reminded: plan.resync.is_some(),
@@ -53,6 +58,7 @@ impl Single {
             .resync_period(plan.resync.unwrap_or(Duration::ZERO))
             .recreated_as(plan.recreated_as())
             .max_deltas(plan.max_deltas)
+            .queue_order(plan.order)
             .watch_error_handler(move |report: &Report<'_>| World::hear(&chaos, &trace, report))
             .build()
             .unwrap_or_else(|error| panic!("no index clashes: {error}"));
@@ -64,6 +70,7 @@ impl Single {
             monitor,
             told,
             initial_at_sync: None,
+            in_order: around.in_order(plan.order),
             stop,
             task,
         }
@@ -78,6 +85,9 @@ impl Single {
     /// INV-CTRL-3: a batch is done once the handler has heard of it.
     pub(crate) fn look(&mut self, snapshot: &Snapshot<Item>, trace: &Trace) {
         let told = self.told.lock();
+        if let Some(in_order) = &mut self.in_order {
+            in_order.judge(&told.log);
+        }
         if self.monitor.has_synced() {
             // INV-FIFO-7: what the first list brought has been acknowledged.
             let at_sync = *self.initial_at_sync.get_or_insert(told.initial);

@@ -1,14 +1,16 @@
 //! What is under test: a shared informer with handlers, or a reflector that feeds a store alone.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use informer_delta_fifo::Stats;
 use informer_reflector::{Reflector, ReflectorStatus, Report};
-use informer_shared::{OnStop, SharedInformer};
+use informer_shared::{OnStop, RunError, SharedInformer};
 use informer_store::{Snapshot, Store};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
-use tokio::time::Instant;
+use tokio::time::{Instant, sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
 use super::World;
@@ -61,13 +63,14 @@ impl Client {
             .watch_error_handler(hear)
             .recreated_as(plan.recreated_as())
             .max_deltas(plan.max_deltas)
+            .queue_order(plan.order)
             .on_stop(match plan.drain {
                 Some(timeout) => OnStop::Drain { timeout },
                 None => OnStop::Drop,
             })
             .build()
             .unwrap_or_else(|error| panic!("no index clashes: {error}"));
-        let reference = Reference::join(&informer)
+        let reference = Reference::join(&informer, around.in_order(plan.order))
             .unwrap_or_else(|error| panic!("it has not stopped: {error}"));
         informer
             .start()
@@ -97,14 +100,8 @@ impl Client {
 
     /// Whether nothing waits between watch and cache.
     pub(crate) fn is_drained(&self) -> bool {
-        match self {
-            Self::Shared { informer, .. } => {
-                let queue = informer.status().queue;
-                queue.queued_keys + queue.in_flight_keys == 0
-            }
-            Self::Single(single) => single.is_drained(),
-            Self::Plain { .. } => true,
-        }
+        let queue = self.queue();
+        queue.queued_keys + queue.in_flight_keys == 0
     }
 
     pub(crate) fn is_synced(&self) -> bool {
@@ -115,25 +112,17 @@ impl Client {
         }
     }
 
-    /// How many keys wait for the cache, and the most events that wait for a coalescing handler.
-    pub(crate) fn backlog(&self) -> (usize, usize) {
-        let (informer, handlers) = match self {
-            Self::Shared {
-                informer, handlers, ..
-            } => (informer, handlers),
-            Self::Single(single) => return (single.monitor.status().queue.queued_keys, 0),
-            Self::Plain { .. } => return (0, 0),
-        };
-        let coalescing = handlers.iter().filter(|handler| handler.coalesces());
-        let waiting = coalescing.map(|handler| handler.status().queue_depth);
-        (
-            informer.status().queue.queued_keys,
-            waiting.max().unwrap_or(0),
-        )
+    /// What waits between watch and cache.
+    pub(crate) fn queue(&self) -> Stats {
+        match self {
+            Self::Shared { informer, .. } => informer.status().queue,
+            Self::Single(single) => single.monitor.status().queue,
+            Self::Plain { .. } => Stats::default(),
+        }
     }
 
     /// What holds of handlers at every moment.
-    pub(crate) fn look(&mut self, snapshot: &Snapshot<Item>, trace: &Trace) {
+    pub(crate) fn look(&mut self, snapshot: &Snapshot<Item>, names: usize, trace: &Trace) {
         let (handlers, reference) = match self {
             Self::Shared {
                 handlers,
@@ -146,13 +135,13 @@ impl Client {
         let changes = reference.read();
         reference.judge(snapshot, trace);
         for handler in handlers {
-            handler.look(snapshot, changes);
+            handler.look(snapshot, changes, names);
         }
     }
 
-    /// Stops it, and judges what handlers were told in its whole life.
-    pub(crate) async fn stop(self, drain: Option<Duration>, trace: &Trace) {
-        let start = Instant::now();
+    /// Stops it, or hears how it has stopped, and judges what handlers were told in its whole life.
+    pub(crate) async fn stop(self, drain: Option<Duration>, around: &Surroundings) {
+        let (start, trace) = (Instant::now(), &around.trace);
         let (informer, mut handlers, mut reference) = match self {
             Self::Shared {
                 informer,
@@ -170,8 +159,9 @@ impl Client {
                 return judge_time(start, Duration::ZERO, trace);
             }
         };
-        let ended = informer.stop().await;
-        holds!(trace, ended.is_ok(), "it did not end well: {ended:?}");
+        let fell = end(&informer, around).await;
+        // After a failure nothing is drained.
+        let drain = drain.filter(|_| !fell);
         judge_time(start, drain.unwrap_or_default(), trace);
         // All were in time, so nothing was left out.
         let drained = drain.is_some_and(|limit| start.elapsed() < limit);
@@ -185,11 +175,44 @@ impl Client {
         }
         for handler in &handlers {
             handler.judge_history(&reference, drained);
+            handler.judge_stopped();
             if drained {
                 handler.judge_end(&snapshot, informer.has_synced());
             }
         }
+        // Whoever reads a stream that was left takes a moment to go.
+        sleep(Duration::from_millis(1)).await;
+        let alive = around.alive.load(Ordering::Relaxed);
+        holds!(trace, alive == 0, "{alive} handlers outlive the informer");
     }
+}
+
+/// Stops an informer, unless a handler was to stop it: then it must do so by itself, with that failure, and say so to
+/// whoever asks (INV-SHARED-10). Whether that was so.
+async fn end(informer: &SharedInformer<Item>, around: &Surroundings) -> bool {
+    let first = || around.fatal.lock().first().cloned();
+    let trace = &around.trace;
+    let Some(failed) = first() else {
+        let ended = informer.stop().await;
+        // One may fail at the very moment.
+        let fits = match &ended {
+            Ok(()) => true,
+            Err(RunError::Handler { handler, .. }) => first().as_ref() == Some(handler),
+            Err(_) => false,
+        };
+        holds!(trace, fits, "it did not end well: {ended:?}");
+        return ended.is_err();
+    };
+    let ended = timeout(Duration::from_secs(1), informer.stopped()).await;
+    let fits = matches!(&ended, Ok(Err(RunError::Handler { handler, .. })) if *handler == failed);
+    holds!(trace, fits, "{failed} was to stop it, but: {ended:?}");
+    let again = informer.start();
+    holds!(
+        trace,
+        informer.is_stopped() && again.is_err() && informer.handler().stream().is_err(),
+        "stopped by {failed}, it can still be used"
+    );
+    true
 }
 
 /// A stop takes no longer than handlers have, and a second (INV-SHARED-12; protocol 3.3: 17).

@@ -141,6 +141,22 @@ impl World {
     async fn restart(&mut self) {
         self.stop().await;
         self.event("informer restarted");
+        self.begin_anew();
+    }
+
+    /// Where a handler has failed that was to stop the informer, the process starts another.
+    pub(super) async fn replace_fallen(&mut self) -> bool {
+        if self.around.fatal.lock().is_empty() {
+            return false;
+        }
+        self.stop().await;
+        self.event("a handler stopped the informer");
+        self.begin_anew();
+        true
+    }
+
+    fn begin_anew(&mut self) {
+        self.around.fatal.lock().clear();
         self.checked = Self::connect(&self.server, &self.plan, &self.chaos, &self.trace);
         // What the server asked of the old one does not bind the new one.
         self.chaos.take_not_before();
@@ -159,7 +175,7 @@ impl World {
             task: tokio::spawn(async {}),
         };
         let client = std::mem::replace(&mut self.client, gone);
-        client.stop(self.plan.drain, &self.trace).await;
+        client.stop(self.plan.drain, &self.around).await;
         holds!(
             self.trace,
             !self.checked.is_busy(),
@@ -172,7 +188,7 @@ impl World {
     /// twice.
     async fn rewind(&mut self) {
         self.chaos.set(Weather::Calm);
-        let (_, watches) = self.checked.counts();
+        let (_, mut watches) = self.checked.counts();
         let head = self.server.resource_version();
         let target = head.saturating_sub(self.rng.u64(1..30)).max(1);
         let reached = self.server.rewind(target);
@@ -193,6 +209,9 @@ impl World {
                 return;
             }
             sleep(Duration::from_secs(1)).await;
+            if self.replace_fallen().await {
+                watches = 0;
+            }
         }
         self.oracle.lock().rewind_is_known();
         (self.last_resume, self.last_rewinds) = (None, 0);
