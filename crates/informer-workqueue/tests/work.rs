@@ -56,6 +56,34 @@ fn what_is_said_decides_what_becomes_of_an_item() {
     }
 }
 
+/// An item that cannot be copied when it says so.
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct Stubborn(&'static str);
+
+static STUBBORN: AtomicU32 = AtomicU32::new(0);
+
+impl Clone for Stubborn {
+    fn clone(&self) -> Self {
+        assert!(STUBBORN.load(Ordering::Relaxed) == 0, "not now");
+        Self(self.0)
+    }
+}
+
+// INV-QUEUE-2
+#[test]
+fn an_item_whose_copying_panics_still_waits() {
+    let queue = WorkQueue::new();
+    queue.add(Stubborn("item"));
+    STUBBORN.store(1, Ordering::Relaxed);
+    let panics = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| drop(queue.try_get())));
+    assert!(panics.is_err());
+    STUBBORN.store(0, Ordering::Relaxed);
+    let stats = queue.stats();
+    assert_eq!((stats.depth, stats.processing), (1, 0));
+    queue.try_get().expect("it waits").success();
+    assert_eq!(queue.stats().known, 0);
+}
+
 // INV-QUEUE-8
 #[test]
 fn an_item_whose_object_is_gone_leaves() {

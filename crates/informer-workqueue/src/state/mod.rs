@@ -168,6 +168,8 @@ impl<T: Clone + Eq + Hash> State<T> {
         }
         let priority = self.next_priority()?;
         let slot = self.slots.first(Place::Ready(priority))?;
+        // Of a user's making: if it panics, the item still waits.
+        let item = self.slots[slot].item()?.clone();
         self.slots.put(slot, Place::Processing);
         self.taken_at += u128::from(now);
         let entry = &mut self.slots[slot];
@@ -177,7 +179,7 @@ impl<T: Clone + Eq + Hash> State<T> {
             failures: entry.failures,
             priority,
             waited: now.saturating_sub(entry.waits_since),
-            item: entry.item()?.clone(),
+            item,
         })
     }
 
