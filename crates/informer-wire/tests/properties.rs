@@ -210,6 +210,19 @@ fn watched(pushes: &[&[u8]]) -> Vec<Value> {
     objects
 }
 
+/// All events, in words.
+fn events(pushes: &[&[u8]], limits: Limits) -> Vec<String> {
+    let options = DecodeOptions::default().limits(limits);
+    let mut decoder = WatchDecoder::<Value>::new(WireFormat::Json, options);
+    let mut events = Vec::new();
+    for push in pushes {
+        decoder.push(push);
+        events.extend(std::iter::from_fn(|| decoder.next()).map(|event| format!("{event:?}")));
+    }
+    events.push(format!("{:?}", decoder.finish()));
+    events
+}
+
 /// Bytes that look like lists and events, whole and broken.
 fn hostile() -> impl Strategy<Value = Vec<u8>> {
     let parts = select(vec![
@@ -240,6 +253,8 @@ fn hostile() -> impl Strategy<Value = Vec<u8>> {
         "{\"kind\":\"Status\",\"code\":500}",
         "{\"metadata\":{\"name\":\"a\"}}",
         "\"\\ud800\"",
+        "{\"type\":\"MODIFIED\",\"object\":{\"metadata\":{\"name\":\"a\"}",
+        "{\"type\":\"ERROR\",\"object\":{",
     ]);
     let text =
         proptest::collection::vec(parts, 0..40).prop_map(|parts| parts.concat().into_bytes());
@@ -292,11 +307,13 @@ proptest! {
             let pieces = cut(&bytes, &cuts);
             let single: Vec<&[u8]> = bytes.chunks(1).collect();
             let (whole_frames, frames_end) = frames(&[&bytes], limits);
+            let whole_events = events(&[&bytes], limits);
             for pieces in [&pieces, &single] {
                 prop_assert_eq!(items(pieces, limits), items(&[&bytes], limits));
                 let (found, end) = frames(pieces, limits);
                 prop_assert_eq!(&found, &whole_frames);
                 prop_assert_eq!(end, frames_end);
+                prop_assert_eq!(&events(pieces, limits), &whole_events);
             }
         }
         // Nothing panics, whatever is made of the bytes.
