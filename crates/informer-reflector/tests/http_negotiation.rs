@@ -225,6 +225,33 @@ async fn a_type_that_only_json_fills_is_read_from_json() {
     }
 }
 
+// INV-HTTP-9: of what changes, the first may be the last for long.
+#[tokio::test]
+async fn one_change_is_enough_where_no_object_was_read() {
+    let json = br#"{"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"7"},"items":[
+        {"metadata":{"name":"a","resourceVersion":"5"},"spec":{"brandNew":"x"}}]}"#;
+    let server = Server::start(vec![
+        Answer::new(recording("watch-protobuf")),
+        answer("200 OK", JSON, json),
+    ])
+    .await;
+    let resource = server.lister().resource().clone();
+    let lister = HttpListerWatcher::<Newer>::new(server.client(), resource);
+    let mut watch = lister.watch(ListOptions::default()).await.unwrap();
+    let first = watch.next().await.expect("an error");
+    assert!(matches!(
+        first,
+        Err(ListWatchError::Decode(DecodeError::Malformed { .. }))
+    ));
+    assert!(watch.next().await.is_none());
+    let mut list = lister.list(request()).await.unwrap();
+    assert!(matches!(
+        list.next().await,
+        Some(Ok(ListEvent::Item(Decoded::Object(_))))
+    ));
+    assert_eq!(asked(&server), [BOTH, JSON]);
+}
+
 // INV-HTTP-8: what is refused for another reason says nothing of the format.
 #[tokio::test]
 async fn other_errors_leave_protobuf_be() {

@@ -25,6 +25,8 @@ pub struct HttpEvents<D> {
     events: DecodedBody<Chunks, D>,
     format: WireFormat,
     negotiation: Negotiation,
+    /// Whether it tells of changes, not of a whole state.
+    is_live: bool,
 }
 
 impl<D> HttpEvents<D> {
@@ -38,7 +40,14 @@ impl<D> HttpEvents<D> {
             events: DecodedBody::new(chunks, decoder),
             format,
             negotiation,
+            is_live: false,
         }
+    }
+
+    /// Says that it tells of changes from its start.
+    pub(super) const fn live(mut self, is_live: bool) -> Self {
+        self.is_live = is_live;
+        self
     }
 }
 
@@ -80,8 +89,15 @@ impl<K: FromWire> Stream for HttpEvents<WatchDecoder<K>> {
     type Item = Result<WatchEvent<K>, ListWatchError>;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        self.next(context, |negotiation, format, event| {
-            let object = |object| negotiation.object(format, object);
+        let is_live = self.is_live;
+        let next = ready!(self.next(context, |negotiation, format, event| {
+            let object = |object| {
+                if is_live {
+                    negotiation.change(format, object)
+                } else {
+                    negotiation.object(format, object)
+                }
+            };
             Ok(match event {
                 WatchEvent::Added(item) => WatchEvent::Added(object(item)?),
                 WatchEvent::Modified(item) => WatchEvent::Modified(object(item)?),
@@ -95,7 +111,15 @@ impl<K: FromWire> Stream for HttpEvents<WatchDecoder<K>> {
                 }
                 event => event,
             })
-        })
+        }));
+        self.is_live |= matches!(
+            next,
+            Some(Ok(WatchEvent::Bookmark {
+                initial_events_end: true,
+                ..
+            }))
+        );
+        Poll::Ready(next)
     }
 }
 

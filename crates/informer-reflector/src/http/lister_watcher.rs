@@ -234,7 +234,8 @@ impl<K: FromWire + Object> ListerWatcher for HttpListerWatcher<K> {
             decoder = decoder.known(known);
         }
         let chunks = Chunks::new(answer.into_body(), "bytes of a watch", self.traffic());
-        Ok(HttpWatch::new(chunks, decoder, format, negotiation))
+        let is_live = request.options.send_initial_events != Some(true);
+        Ok(HttpWatch::new(chunks, decoder, format, negotiation).live(is_live))
     }
 
     fn relist_period(&self) -> Option<Duration> {

@@ -23,7 +23,8 @@
 //!
 //! A type can be one that only JSON fills: where it wants a field that a newer server writes and that this version does
 //! not know. If none of the first objects can be read from protobuf, the request fails, JSON is asked for from then on,
-//! and a warning says so. An object that cannot be read among others that can is set aside, as in JSON.
+//! and a warning says so; of changes, one is enough. An object that cannot be read among others that can is set aside,
+//! as in JSON.
 //!
 //! # What it promises
 //!

@@ -55,8 +55,9 @@ impl Memory {
         !self.0.lacks_protobuf.swap(true, Ordering::Relaxed)
     }
 
-    /// An object has come out. True if the type seems to be one that protobuf cannot fill.
-    fn saw_object(&self, is_read: bool) -> bool {
+    /// An object has come out. True if the type seems to be one that protobuf cannot fill: if none could be read of so
+    /// many.
+    fn saw_object(&self, is_read: bool, many: u8) -> bool {
         // Lists and watches of one lister follow each other, so nothing is lost between the two.
         let unread = self.0.unread.load(Ordering::Relaxed);
         if unread == READ {
@@ -68,7 +69,7 @@ impl Memory {
             (unread + 1).min(MAX_UNREAD)
         };
         self.0.unread.store(unread, Ordering::Relaxed);
-        unread == MAX_UNREAD
+        unread != READ && unread >= many
     }
 
     /// All objects have come out. True if there are some, and none can be read.
@@ -138,21 +139,40 @@ impl Negotiation {
         }
     }
 
-    /// Takes in an object. An error ends the request: it seems that no object can be read from protobuf as this type, so
-    /// JSON is asked for from now on. That is so where a type wants a field that a newer server writes and that this
-    /// version does not know.
+    /// Takes in an object of many. An error ends the request: it seems that no object can be read from protobuf as this
+    /// type, so JSON is asked for from now on. That is so where a type wants a field that a newer server writes and that
+    /// this version does not know.
     pub(super) fn object<K>(
         &self,
         format: WireFormat,
         object: Decoded<K>,
     ) -> Result<Decoded<K>, DecodeError> {
+        self.judge(format, object, MAX_UNREAD)
+    }
+
+    /// Takes in an object that comes alone, as changes do: nobody knows when another comes that could be read. An error
+    /// is that of [`object`](Self::object).
+    pub(super) fn change<K>(
+        &self,
+        format: WireFormat,
+        object: Decoded<K>,
+    ) -> Result<Decoded<K>, DecodeError> {
+        self.judge(format, object, 1)
+    }
+
+    fn judge<K>(
+        &self,
+        format: WireFormat,
+        object: Decoded<K>,
+        many: u8,
+    ) -> Result<Decoded<K>, DecodeError> {
         if !self.may_leave(format) {
             return Ok(object);
         }
         match object {
-            Decoded::Object(_) => _ = self.memory.saw_object(true),
+            Decoded::Object(_) => _ = self.memory.saw_object(true, many),
             Decoded::SetAside(aside) if matches!(aside.error, DecodeError::Malformed { .. }) => {
-                if self.memory.saw_object(false) {
+                if self.memory.saw_object(false, many) {
                     self.leave_protobuf(UNREADABLE, &aside.error);
                     return Err(aside.error);
                 }
@@ -283,6 +303,15 @@ mod tests {
             assert!(auto.object(protobuf, unread()).is_ok());
         }
         assert!(auto.all_objects(protobuf).is_ok());
+        assert_eq!(auto.formats(), BOTH);
+
+        // Of what comes alone one is enough, unless one could be read.
+        let auto = pods(WirePreference::Auto);
+        assert!(auto.change(protobuf, unread()).is_err());
+        assert_eq!(auto.formats(), JSON);
+        let auto = pods(WirePreference::Auto);
+        assert!(auto.change(protobuf, Decoded::Object(())).is_ok());
+        assert!(auto.change(protobuf, unread()).is_ok());
         assert_eq!(auto.formats(), BOTH);
 
         // There is nothing else to ask for.
