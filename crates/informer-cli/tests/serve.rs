@@ -33,12 +33,12 @@ async fn get(client: &Client, path: &str) -> Option<u16> {
 async fn a_server_that_is_being_filled_says_so_and_is_ready_only_then() {
     let root = tempfile::tempdir().unwrap();
     let kubeconfig = root.path().join("kubeconfig");
-    // Free a moment ago.
-    let port = TcpListener::bind("127.0.0.1:0").unwrap();
-    let port = port.local_addr().unwrap().port();
+    let free = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = free.local_addr().unwrap().port();
+    drop(free);
     let mut command = Command::new(env!("CARGO_BIN_EXE_informer"));
     command
-        .args(["serve", "--pods", "30000", "--port", &port.to_string()])
+        .args(["serve", "--pods", "2000", "--port", &port.to_string()])
         .arg("--kubeconfig")
         .arg(&kubeconfig)
         .stdin(Stdio::null())
@@ -59,7 +59,7 @@ async fn a_server_that_is_being_filled_says_so_and_is_ready_only_then() {
                 Some(200) => {
                     // Then it is about to say so.
                     let pods = list(&client).await;
-                    assert_eq!(pods, 30_000, "it answers while it is being filled");
+                    assert_eq!(pods, 2_000, "it answers while it is being filled");
                 }
                 Some(other) => panic!("{other}"),
                 None => {}
@@ -74,7 +74,7 @@ async fn a_server_that_is_being_filled_says_so_and_is_ready_only_then() {
     );
     assert!(kubeconfig.exists());
     assert_eq!(get(&client, "/readyz").await, Some(200));
-    assert_eq!(list(&client).await, 30_000);
+    assert_eq!(list(&client).await, 2_000);
 }
 
 /// How many pods the server has.
