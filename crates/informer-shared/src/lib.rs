@@ -98,6 +98,9 @@ pub use handler::{
     HandlerEnd, HandlerFailure, HandlerFns, HandlerOutcome, HandlerStatus, Registration,
 };
 pub use informer::{InformerStatus, OnStop, SharedInformer, SharedInformerBuilder};
+/// In which order changes come from the watch to the store.
+#[doc(inline)]
+pub use informer_delta_fifo::Order as QueueOrder;
 pub use lazy::Lazy;
 pub use queue::QueuePolicy;
 pub use single::{Informer, InformerBuilder};

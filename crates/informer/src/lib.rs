@@ -102,7 +102,7 @@ pub use informer_reflector::http;
 pub use informer_client::{Api, Client};
 pub use informer_reflector::{ListMode, ListWatch, ListerWatcher, Reflector, ReflectorConfig};
 pub use informer_shared::{
-    Cause, Controller, ControllerConfig, Event, Informer, InformerFactory, QueuePolicy,
+    Cause, Controller, ControllerConfig, Event, Informer, InformerFactory, QueueOrder, QueuePolicy,
     Registration, SharedInformer,
 };
 pub use informer_store::{

@@ -36,12 +36,12 @@ impl Schedule {
     pub(crate) fn send(&self, pods: &Pods, mut send: impl FnMut(Vec<u8>)) -> Vec<u64> {
         let mut late = Vec::with_capacity(self.updates as usize);
         for number in 1..=self.updates {
-            let due = self.due(number);
+            let (due, update) = (self.due(number), pods.update(number));
             if let Some(early) = due.checked_duration_since(Instant::now()) {
                 thread::sleep(early);
             }
             late.push(due.elapsed().as_nanos() as u64);
-            send(pods.update(number));
+            send(update);
         }
         late
     }
