@@ -120,8 +120,8 @@ impl ReflectorConfig {
         self
     }
 
-    /// The most objects in one page of a list; 0 means that lists have no pages. Default: 5000: a page is decoded as it arrives, so that
-    /// its length costs no memory here, while each request costs the server some ten milliseconds.
+    /// The most objects in one page of a list; 0 means that lists have no pages. Default: 5000: a page is decoded as it
+    /// arrives, so that its length costs no memory here, while each request costs the server some ten milliseconds.
     ///
     /// Lists that must not be older than what was seen have no pages, because a server reads a limit there as
     /// "exactly that version". See [`page_relists`](Self::page_relists).

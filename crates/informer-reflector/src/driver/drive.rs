@@ -19,10 +19,10 @@ use super::io::{Incoming, Io};
 use super::metrics::Metrics;
 use super::set_aside::SetAsideObjects;
 use super::unknown::UnknownEvents;
-use crate::config::{ListMode, ReflectorConfig};
+use crate::config::ReflectorConfig;
 use crate::error::ListWatchError;
 use crate::lister_watcher::{KnownFn, ListRequest, ListerWatcher};
-use crate::machine::{Action, Failure, FailureKind, Fault, Machine, Notice};
+use crate::machine::{Action, Failure, Fault, Machine, Notice};
 use crate::report::{Operation, Report};
 use crate::status::{Phase, ReflectorStatus};
 
@@ -161,9 +161,7 @@ impl<L: ListerWatcher, S: DeltaSink<L::Object>> Driver<L, S> {
     pub(super) fn handle_failure(&mut self, error: &ListWatchError) {
         let during = self.machine.operation();
         let failure = Failure::from(error);
-        let is_answer = during == Operation::StreamingList
-            && self.config.list_mode == ListMode::Auto
-            && failure.kind == FailureKind::Unsupported;
+        let is_answer = self.machine.is_answer(&failure);
         self.machine.handle_error(self.now(), failure);
         if is_answer {
             // That the server has no streaming lists is what was to be found out, and is told as that.

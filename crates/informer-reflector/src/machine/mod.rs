@@ -249,6 +249,14 @@ impl Machine {
         }
     }
 
+    /// True if this failure of the request under way is no trouble but the answer to a question: whether the server has
+    /// streaming lists, which mode auto asks by asking for one.
+    pub fn is_answer(&self, failure: &Failure) -> bool {
+        self.operation() == Operation::StreamingList
+            && self.config.list_mode == ListMode::Auto
+            && failure.kind == FailureKind::Unsupported
+    }
+
     /// The stream under way ended without an error.
     pub fn handle_end(&mut self, now: Instant) {
         match &self.state {
