@@ -39,6 +39,19 @@ impl EventHandler<ConfigMap> for Picky {
     }
 }
 
+/// A handler, and what it noted of the events.
+fn noting<T: Send + 'static>(
+    note: fn(&Event<ConfigMap>) -> Option<T>,
+) -> (Arc<Mutex<Vec<T>>>, impl EventHandler<ConfigMap>) {
+    let notes = Arc::new(Mutex::new(Vec::new()));
+    let log = Arc::clone(&notes);
+    let handler = move |event: Event<ConfigMap>| {
+        log.lock().extend(note(&event));
+        std::future::ready(())
+    };
+    (notes, handler)
+}
+
 /// A transform that shows in the value.
 fn exclaim(object: &mut ConfigMap) -> Result<(), Infallible> {
     let value = format!("{}!", value_of(object));
@@ -93,14 +106,10 @@ async fn only_steps_that_were_made_are_told() {
     for n in 0..20 {
         cluster.put(&n.to_string(), "from");
     }
-    let steps = Arc::new(Mutex::new(Vec::new()));
-    let log = Arc::clone(&steps);
-    let handler = move |event: Event<ConfigMap>| {
-        if let Event::Updated { old, new, .. } = &event {
-            log.lock().push((value_of(old), value_of(new)));
-        }
-        async {}
-    };
+    let (steps, handler) = noting(|event| match event {
+        Event::Updated { old, new, .. } => Some((value_of(old), value_of(new))),
+        _ => None,
+    });
     let informer = Informer::builder(cluster.clone(), handler)
         .resync_period(SECONDS)
         .build()
@@ -171,15 +180,10 @@ async fn a_transform_is_seen_everywhere_and_done_once() {
 #[tokio::test(start_paused = true)]
 async fn deletions_carry_transformed_objects() {
     let cluster = Cluster::with(2);
-    let ends = Arc::new(Mutex::new(Vec::new()));
-    let log = Arc::clone(&ends);
-    let handler = move |event: Event<ConfigMap>| {
-        if let Event::Deleted { object, .. } = &event {
-            log.lock()
-                .push(format!("{}={}", object.name(), value_of(object)));
-        }
-        async {}
-    };
+    let (ends, handler) = noting(|event| match event {
+        Event::Deleted { object, .. } => Some(format!("{}={}", object.name(), value_of(object))),
+        _ => None,
+    });
     let informer = Informer::builder(cluster.clone(), handler)
         .transform(exclaim)
         .build()
@@ -282,10 +286,8 @@ async fn deletions_name_their_object() {
         (RecreatedAs::Updated, vec!["~ns/0"]),
     ] {
         let cluster = Cluster::with(1);
-        let lines = Arc::new(Mutex::new(Vec::new()));
-        let log = Arc::clone(&lines);
-        let handler = move |event: Event<ConfigMap>| {
-            log.lock().push(match &event {
+        let (lines, handler) = noting(|event| {
+            Some(match event {
                 Event::Deleted {
                     final_state_unknown: true,
                     ..
@@ -293,9 +295,8 @@ async fn deletions_name_their_object() {
                 Event::Deleted { .. } => format!("-{}", event.key()),
                 Event::Updated { .. } => format!("~{}", event.key()),
                 _ => format!("+{}", event.key()),
-            });
-            async {}
-        };
+            })
+        });
         let informer = Informer::builder(cluster.clone(), handler)
             .recreated_as(how)
             .build()
