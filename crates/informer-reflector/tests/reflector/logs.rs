@@ -1,6 +1,6 @@
 //! What is logged, with the fields that the crate documents.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use informer_wire::{Decoded, ListMeta};
@@ -14,8 +14,22 @@ struct Log {
     _guard: tracing::subscriber::DefaultGuard,
 }
 
+/// Listens to all and keeps nothing. While there is but one subscriber, `tracing` asks the thread that first comes by a
+/// place in the code whether that place is of interest, and remembers its answer for all threads: the tests beside these
+/// have no subscriber and would say no.
+fn listen_besides() {
+    static BESIDES: OnceLock<tracing::Dispatch> = OnceLock::new();
+    BESIDES.get_or_init(|| {
+        let subscriber = tracing_subscriber::fmt()
+            .with_max_level(tracing::Level::DEBUG)
+            .with_writer(std::io::sink);
+        tracing::Dispatch::new(subscriber.finish())
+    });
+}
+
 impl Log {
     fn begin() -> Self {
+        listen_besides();
         let text = Arc::new(Mutex::new(Vec::new()));
         let to = Arc::clone(&text);
         let subscriber = tracing_subscriber::fmt()
