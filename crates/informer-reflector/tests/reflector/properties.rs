@@ -123,6 +123,8 @@ struct World {
     pages: u32,
     /// Requests in the last minutes, but for pages: those are progress.
     requests: VecDeque<Instant>,
+    /// All requests so far, but for pages.
+    asked: usize,
     /// At most so many requests in a minute.
     rate: usize,
     expect_rewind: bool,
@@ -143,6 +145,7 @@ impl World {
             head: 1000,
             pages: 0,
             requests: VecDeque::new(),
+            asked: 0,
             rate,
             expect_rewind: false,
             bookmarked: false,
@@ -284,6 +287,7 @@ impl World {
     }
 
     fn count_request(&mut self) {
+        self.asked += 1;
         self.requests.push_back(self.now);
         while self
             .requests
@@ -494,14 +498,14 @@ proptest! {
             if world.now - start > 20 * MINUTE {
                 break;
             }
-            if world.open != Open::Nothing {
-                requests.push(world.now - start);
-            }
+            let asked = world.asked;
             world.take(&match FAILURES.get(*kind) {
                 Some(kind) => Step::Fail(*kind, None),
                 None if *kind == FAILURES.len() => Step::End,
                 None => Step::Hang,
             });
+            // A reminder that falls due while a request hangs is no request.
+            requests.extend((asked..world.asked).map(|_| world.now - start));
         }
         // In the second half: at most four requests to one wait, and waits of 22 s at least.
         let late = requests.iter().filter(|at| **at > 10 * MINUTE).count();
