@@ -127,7 +127,7 @@ impl Bench {
         });
         self.measure("indexer_update_batch_64_snapshot", 64, || {
             let snapshot = store.snapshot();
-            batch(&store, pods, &mut i);
+            transaction(&store, pods, &mut i);
             drop(snapshot);
         });
         self.measure("indexer_replace_100k", 1, || {
@@ -215,7 +215,7 @@ impl Bench {
         });
     }
 
-    /// The median time of a batch, alone and while another thread lists.
+    /// The median time of a transaction, alone and while another thread lists.
     fn batches_beside_a_lister(&self) {
         if !self.wants("indexer_batch_64_alone") && !self.wants("indexer_batch_64_beside_lister") {
             return;
@@ -246,7 +246,7 @@ fn median_batch(store: &Store<Pod>, pods: &[Arc<Pod>], i: &mut usize) -> f64 {
     let mut times: Vec<u128> = (0..10_000)
         .map(|_| {
             let start = Instant::now();
-            batch(store, pods, i);
+            transaction(store, pods, i);
             start.elapsed().as_nanos()
         })
         .collect();
@@ -254,15 +254,15 @@ fn median_batch(store: &Store<Pod>, pods: &[Arc<Pod>], i: &mut usize) -> f64 {
     times[times.len() / 2] as f64
 }
 
-fn batch(store: &Store<Pod>, pods: &[Arc<Pod>], i: &mut usize) {
-    let mut batch = store.begin_batch();
+fn transaction(store: &Store<Pod>, pods: &[Arc<Pod>], i: &mut usize) {
+    let mut transaction = store.transaction();
     for _ in 0..64 {
-        batch
+        transaction
             .add(Arc::clone(&pods[*i * STRIDE % N]))
             .expect("named");
         *i += 1;
     }
-    batch.commit();
+    transaction.commit();
 }
 
 fn get_until(stop: &AtomicBool, snapshot: &Snapshot<Pod>, texts: &[&str]) {

@@ -1,4 +1,4 @@
-//! What changed since a revision, for consumers that poll.
+//! The changes of a store since a revision, for consumers that poll.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -6,16 +6,15 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use crate::key::ObjectKey;
-use crate::mutant;
 use crate::object::Object;
 use crate::snapshot::Snapshot;
-use crate::store::Store;
+use crate::store::StoreReader;
 use crate::sync::{AtomicUsize, Mutex};
 
-/// One object that was added, updated or deleted.
+/// An object that was added, updated or deleted.
 #[non_exhaustive]
-pub struct Change<K> {
-    /// The [revision](Store::revision) in which it was published. A batch has one revision.
+pub struct StoreChange<K> {
+    /// The [revision](StoreReader::revision) in which it was published. A transaction has one revision.
     pub revision: u64,
     /// The object's key.
     pub key: ObjectKey,
@@ -25,7 +24,7 @@ pub struct Change<K> {
     pub new: Option<Arc<K>>,
 }
 
-impl<K> Change<K> {
+impl<K> StoreChange<K> {
     pub(crate) const fn new(key: ObjectKey, old: Option<Arc<K>>, new: Option<Arc<K>>) -> Self {
         Self {
             revision: 0,
@@ -36,7 +35,7 @@ impl<K> Change<K> {
     }
 }
 
-impl<K> Clone for Change<K> {
+impl<K> Clone for StoreChange<K> {
     fn clone(&self) -> Self {
         let (key, old, new) = (self.key.clone(), self.old.clone(), self.new.clone());
         Self {
@@ -48,37 +47,40 @@ impl<K> Clone for Change<K> {
     }
 }
 
-impl<K> fmt::Debug for Change<K> {
+impl<K> fmt::Debug for StoreChange<K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let what = match (&self.old, &self.new) {
             (None, _) => "added",
             (_, None) => "deleted",
             _ => "updated",
         };
-        write!(f, "Change({}: {what} {})", self.revision, self.key)
+        write!(f, "StoreChange({}: {what} {})", self.revision, self.key)
     }
 }
 
-/// The changes asked for are no longer, or not yet, written down.
+/// The store no longer has the changes since a revision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "changes since revision {since} are gone, the oldest known follow revision {complete_since}; take a snapshot and go on from there"
+    "changes since revision {since} are dropped, the oldest kept one follows revision {complete_since}; take a snapshot and go on from there"
 )]
 pub struct Lagged {
-    /// The revision that was asked for.
+    /// The revision whose successors were asked for.
     pub since: u64,
-    /// The revision after which everything is written down.
+    /// The revision after which all changes are kept.
     pub complete_since: u64,
 }
 
-/// The newest changes of a store. Empty while nobody subscribes.
+/// Changes that are kept no longer.
+pub(crate) type Dropped<K> = Vec<StoreChange<K>>;
+
+/// The newest changes of a store. Empty without subscribers.
 pub(crate) struct ChangeLog<K> {
     subscribers: AtomicUsize,
     entries: Mutex<Entries<K>>,
 }
 
 struct Entries<K> {
-    changes: VecDeque<Change<K>>,
+    changes: VecDeque<StoreChange<K>>,
     capacity: usize,
     /// Everything published after this revision is in `changes`.
     complete_since: u64,
@@ -103,36 +105,32 @@ impl<K> ChangeLog<K> {
         self.subscribers.load(Ordering::SeqCst) > 0
     }
 
-    /// Writes down what a revision changed; `None` if that was not gathered, since nobody had subscribed when the
-    /// write began.
-    pub(crate) fn append(&self, revision: u64, changes: Option<Vec<Change<K>>>) {
-        if !self.is_wanted() {
-            return;
-        }
+    /// Appends the changes of a revision; `None` if they were not gathered, since there was no subscriber when the
+    /// write began. Returns those that are kept no longer, to be dropped under no lock.
+    pub(crate) fn append(&self, revision: u64, changes: Option<Vec<StoreChange<K>>>) -> Dropped<K> {
         let mut entries = self.entries.lock();
+        if !self.is_wanted() {
+            return changes.unwrap_or_default();
+        }
         let Some(changes) = changes else {
-            entries.forget_until(revision);
-            return;
+            return entries.forget_until(revision);
         };
         let dated = changes
             .into_iter()
-            .map(|change| Change { revision, ..change });
+            .map(|change| StoreChange { revision, ..change });
         entries.changes.extend(dated);
         let surplus = entries.changes.len().saturating_sub(entries.capacity);
-        if let Some(last) = surplus
-            .checked_sub(1)
-            .map(|last| entries.changes[last].revision)
-        {
-            // A revision is there as a whole or not at all.
-            if mutant!("store-log-splits-a-batch") {
-                entries.changes.drain(..surplus);
-            } else {
-                entries.forget_until(last);
+        match surplus.checked_sub(1) {
+            // A revision is kept as a whole or not at all.
+            Some(last) => {
+                let revision = entries.changes[last].revision;
+                entries.forget_until(revision)
             }
+            None => Vec::new(),
         }
     }
 
-    fn since(&self, revision: u64) -> Result<Vec<Change<K>>, Lagged> {
+    fn since(&self, revision: u64) -> Result<Vec<StoreChange<K>>, Lagged> {
         let entries = self.entries.lock();
         let complete_since = entries.complete_since;
         if revision < complete_since {
@@ -149,17 +147,17 @@ impl<K> ChangeLog<K> {
 }
 
 impl<K> Entries<K> {
-    fn forget_until(&mut self, revision: u64) {
-        let gone = self
+    fn forget_until(&mut self, revision: u64) -> Dropped<K> {
+        let end = self
             .changes
             .partition_point(|change| change.revision <= revision);
-        self.changes.drain(..gone);
         self.complete_since = self.complete_since.max(revision);
+        self.changes.drain(..end).collect()
     }
 }
 
-/// Follows the changes of a store by asking. Made by [`Store::subscribe`]; while it lives the store writes its newest
-/// changes down, deletions included.
+/// Polls the changes of a store. Made by [`StoreReader::subscribe`]; while it exists the store keeps its newest
+/// changes, deletions included.
 ///
 /// ```
 /// use informer_store::Store;
@@ -175,53 +173,53 @@ impl<K> Entries<K> {
 /// for change in changes.next_changes()? {
 ///     match change.new {
 ///         Some(object) => println!("{} is now {object:?}", change.key),
-///         None => println!("{} is gone", change.key),
+///         None => println!("{} is deleted", change.key),
 ///     }
 /// }
 /// assert!(changes.next_changes()?.is_empty());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub struct Changes<K: Object> {
-    store: Store<K>,
+pub struct StoreChanges<K: Object> {
+    store: StoreReader<K>,
     position: u64,
 }
 
-impl<K: Object> fmt::Debug for Changes<K> {
+impl<K: Object> fmt::Debug for StoreChanges<K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Changes")
+        f.debug_struct("StoreChanges")
             .field("position", &self.position)
             .finish_non_exhaustive()
     }
 }
 
-impl<K: Object> Store<K> {
-    /// Follows the changes from now on. The store keeps the newest `capacity` changes, or as many as the subscriber
-    /// that asked for most; who falls behind further is told so.
+impl<K: Object> StoreReader<K> {
+    /// Subscribes to the changes from now on. The store keeps the newest `capacity` changes, or as many as the
+    /// subscriber with the largest; a subscriber that is further behind gets [`Lagged`].
     #[must_use]
-    pub fn subscribe(&self, capacity: usize) -> Changes<K> {
+    pub fn subscribe(&self, capacity: usize) -> StoreChanges<K> {
         let log = &self.shared.log;
         let mut entries = log.entries.lock();
         entries.capacity = entries.capacity.max(capacity);
         let is_first = log.subscribers.fetch_add(1, Ordering::SeqCst) == 0;
-        // Read after the count went up: what is published later is written down, or known to be missing.
+        // Read after the count went up: what is published later is kept, or known to be missing.
         let position = self.revision();
         if is_first {
             entries.complete_since = position;
         }
         drop(entries);
-        Changes {
+        StoreChanges {
             store: self.clone(),
             position,
         }
     }
 }
 
-impl<K: Object> Changes<K> {
-    /// What changed since this was last called, in order. A key that changed twice is there twice.
+impl<K: Object> StoreChanges<K> {
+    /// Returns the changes since the last call, in order. A key that changed twice occurs twice.
     ///
     /// # Errors
-    /// When changes were lost, as there were too many; go on with [`restart`](Self::restart).
-    pub fn next_changes(&mut self) -> Result<Vec<Change<K>>, Lagged> {
+    /// If changes were dropped, as there were too many; go on with [`restart`](Self::restart).
+    pub fn next_changes(&mut self) -> Result<Vec<StoreChange<K>>, Lagged> {
         let changes = self.since(self.position)?;
         if let Some(last) = changes.last() {
             self.position = last.revision;
@@ -229,35 +227,39 @@ impl<K: Object> Changes<K> {
         Ok(changes)
     }
 
-    /// What changed since a revision, in order.
+    /// Returns the changes since a revision, in order.
     ///
     /// # Errors
-    /// When that is not, or no longer, written down.
-    pub fn since(&self, revision: u64) -> Result<Vec<Change<K>>, Lagged> {
+    /// If they are not kept, or no longer.
+    pub fn since(&self, revision: u64) -> Result<Vec<StoreChange<K>>, Lagged> {
         self.store.shared.log.since(revision)
     }
 
-    /// Everything as it is now; [`next_changes`](Self::next_changes) goes on from here.
+    /// Returns the present state; [`next_changes`](Self::next_changes) goes on from there.
     pub fn restart(&mut self) -> Snapshot<K> {
         let snapshot = self.store.snapshot();
         self.position = snapshot.revision();
         snapshot
     }
 
-    /// The revision up to which changes were handed out.
+    /// Returns the revision up to which changes were returned.
     #[must_use]
     pub const fn position(&self) -> u64 {
         self.position
     }
 }
 
-impl<K: Object> Drop for Changes<K> {
+impl<K: Object> Drop for StoreChanges<K> {
     fn drop(&mut self) {
         let log = &self.store.shared.log;
         let mut entries = log.entries.lock();
+        let mut dropped = VecDeque::new();
         if log.subscribers.fetch_sub(1, Ordering::SeqCst) == 1 {
             entries.capacity = 0;
-            entries.changes = VecDeque::new();
+            dropped = std::mem::take(&mut entries.changes);
         }
+        drop(entries);
+        // Under no lock.
+        drop(dropped);
     }
 }

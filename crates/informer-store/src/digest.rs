@@ -1,4 +1,4 @@
-//! A few bits that say which labels an object may have, so that a selector seldom looks at the object itself.
+//! A few bits by the labels of an object, so that a selector rarely reads the object itself.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -13,8 +13,7 @@ pub struct LabelDigest(u64);
 /// Set in every digest, so that none is zero.
 const KNOWN: u64 = 1 << 63;
 
-/// Where the digest of one object is kept once somebody has asked for it. Writers that nobody lists by selector never
-/// look at labels.
+/// Keeps the digest of one object once it was needed. Writers never read labels.
 #[derive(Default)]
 pub(crate) struct DigestCell(AtomicU64);
 
@@ -25,7 +24,7 @@ impl Clone for DigestCell {
 }
 
 impl DigestCell {
-    /// The digest of the object that this cell is of. Two readers may both compute it; they find the same.
+    /// Returns the digest of the object that this cell is of. Two readers may both compute it, with one result.
     #[inline]
     pub(crate) fn of<M: ObjectMetadata>(&self, metadata: &M) -> LabelDigest {
         match self.0.load(Ordering::Relaxed) {
@@ -49,18 +48,18 @@ impl LabelDigest {
         Self(bits)
     }
 
-    /// False if the object surely lacks a label whose bits these are.
+    /// Returns `false` if the object lacks a label whose bits these are.
     #[inline]
     pub(crate) const fn may_have(self, bits: u64) -> bool {
         self.0 & bits == bits
     }
 
-    /// The bits of a label of any value.
+    /// Returns the bits of a label of any value.
     pub(crate) fn key_bits(key: &str) -> u64 {
         key_bit(hash_value(key))
     }
 
-    /// The bits of a label of this value.
+    /// Returns the bits of a label of this value.
     pub(crate) fn label_bits(key: &str, value: &str) -> u64 {
         let key = hash_value(key);
         key_bit(key) | pair_bits(key, hash_value(value))

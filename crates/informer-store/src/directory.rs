@@ -1,8 +1,8 @@
 //! A hash directory from a hash to a small number (a slot, an index value), cloned in constant time.
 //!
 //! Linear hashing: buckets are added and taken away one at a time as entries come and go, so no write ever rehashes
-//! the whole. An entry is five bytes: the number, and eight bits of the hash by which most others are told apart. The
-//! owner compares the keys, and knows the whole hash of each number.
+//! the whole. An entry is five bytes: the number, and eight bits of the hash, which exclude most others. The owner
+//! compares the keys, and has the whole hash of each number.
 
 use crate::pages::{Element, PagedVec};
 
@@ -12,7 +12,7 @@ const LOAD: u32 = 4;
 /// Entries that fit a bucket. With them it fills one cache line.
 const WIDTH: usize = 11;
 
-/// A number that no entry has. It fills the places that none takes, so that a look-up need not ask how many there are.
+/// A number that no entry has. It fills the free places, so that a look-up need not read how many are taken.
 const NOBODY: u32 = u32::MAX;
 
 /// In this order: wherever a bucket starts, the tags lie in one cache line, mostly with the first numbers.
@@ -41,7 +41,7 @@ impl Default for Bucket {
     }
 }
 
-/// Pages are larger than elsewhere: only what comes or goes copies one, and a bucket is mere bytes.
+/// Pages are larger than elsewhere: only insertions and removals copy one, and a bucket is mere bytes.
 #[derive(Clone, Default)]
 pub(crate) struct Directory {
     buckets: PagedVec<Bucket, 32>,
@@ -94,7 +94,7 @@ impl Bucket {
         self.find_beyond(8, tag, look)
     }
 
-    /// Looks at the entries that a first look at eight tags does not reach.
+    /// Looks at the entries beyond the first eight tags.
     fn find_beyond<T>(
         &self,
         from: usize,
@@ -118,7 +118,7 @@ impl Bucket {
         self.len += 1;
     }
 
-    /// Takes the last entry off.
+    /// Removes the last entry.
     fn pop(&mut self) -> Option<(u8, u32)> {
         if let Some(more) = &mut self.more {
             let last = more.pop();
@@ -146,7 +146,7 @@ impl Bucket {
             .map(|(tag, own)| (tag, own))
     }
 
-    /// Takes a number out. False if it is not here.
+    /// Removes a number. Returns `false` if there is none.
     fn remove(&mut self, number: u32) -> bool {
         if self.number_mut(number).is_none() {
             return false;
@@ -162,13 +162,13 @@ impl Bucket {
 }
 
 impl Directory {
-    /// The number entered with this hash for which `is_it` says yes. It may be asked of others, and of `u32::MAX`.
+    /// Returns the number of this hash for which `is_it` is true. It may be called for others, and for `u32::MAX`.
     #[inline]
     pub(crate) fn find(&self, hash: u32, mut is_it: impl FnMut(u32) -> bool) -> Option<u32> {
         self.find_map(hash, |number| is_it(number).then_some(number))
     }
 
-    /// The same for whoever finds something there.
+    /// Returns what `look` finds for a number of this hash.
     #[inline]
     pub(crate) fn find_map<T>(&self, hash: u32, look: impl FnMut(u32) -> Option<T>) -> Option<T> {
         // The first bucket is there as soon as any is.
@@ -176,7 +176,7 @@ impl Directory {
         bucket.find_map(tag_of(hash), look)
     }
 
-    /// Enters a number that is not yet here. `hash_of` tells the hashes of those that are.
+    /// Inserts a new number. `hash_of` returns the hashes of the others.
     pub(crate) fn insert(&mut self, hash: u32, number: u32, hash_of: impl Fn(u32) -> u32) {
         if self.len >= self.buckets.len() * LOAD {
             self.grow(hash_of);
@@ -187,7 +187,7 @@ impl Directory {
         }
     }
 
-    /// Takes a number out.
+    /// Removes a number.
     pub(crate) fn remove(&mut self, hash: u32, number: u32) {
         let Some(bucket) = self.bucket_mut(hash) else {
             return;
@@ -241,7 +241,7 @@ impl Directory {
         }
     }
 
-    /// Takes the last bucket away and moves its entries to where they belong then.
+    /// Removes the last bucket and moves its entries to where they belong then.
     fn shrink(&mut self) {
         let Some(mut moves) = self.buckets.pop() else {
             return;
@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bucket_is_always_within_range() {
+    fn bucket_is_always_within_range() {
         for buckets in 1..200 {
             for hash in (0..5000).chain([u32::MAX, u32::MAX - 1]) {
                 assert!(bucket_of(hash, buckets) < buckets);
@@ -289,7 +289,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn behaves_as_a_set_while_it_grows_and_shrinks(
+        fn directory_matches_set(
             steps in prop::collection::vec((any::<bool>(), 0u32..1500), 0..3000),
         ) {
             let mut model = BTreeSet::new();
@@ -318,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn an_emptied_directory_holds_no_bucket() {
+    fn emptied_directory_has_no_bucket() {
         let hash_of = |number: u32| number.wrapping_mul(0x9E37_79B9);
         let mut directory = Directory::default();
         for number in 0..1000u32 {
@@ -332,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bucket_fills_a_cache_line() {
+    fn bucket_fills_a_cache_line() {
         assert_eq!(size_of::<Bucket>(), 64);
     }
 }

@@ -1,30 +1,31 @@
-//! What a write leaves behind for those who listen: gathered while it is made, told once it is published.
+//! What a write means to watches, subscribers and failure reports: gathered while it is made, passed on once it is
+//! published.
 
 use std::sync::Arc;
 
-use crate::changes::Change;
+use crate::changes::StoreChange;
 use crate::index::IndexFailure;
 use crate::key::ObjectKey;
 use crate::watch::Tag;
 
-/// Gathers only what somebody listens for; with no listener it costs nothing.
+/// Gathers only what there is a watch or subscriber for; without them it costs nothing.
 pub(crate) struct Effects<K> {
     pub(crate) touched: Touched,
-    pub(crate) changes: Option<Vec<Change<K>>>,
-    /// Few, and known to all who ask for the index's status: gathered whether or not somebody listens.
+    pub(crate) changes: Option<Vec<StoreChange<K>>>,
+    /// Few: gathered in any case.
     pub(crate) failures: Vec<IndexFailure>,
 }
 
 /// Which keys and index values a write touched.
 pub(crate) enum Touched {
-    /// Nobody watched when the write began, so it was not written down.
+    /// There was no watch when the write began, so they were not gathered.
     Unknown,
     These(Vec<Tag>),
     Everything,
 }
 
 impl<K> Effects<K> {
-    /// True if somebody listens for keys, values or changes.
+    /// Returns `true` if there are watches or subscribers.
     pub(crate) const fn wanted(&self) -> bool {
         self.watched() || self.changes.is_some()
     }
@@ -45,7 +46,7 @@ impl<K> Effects<K> {
 
     pub(crate) fn change(&mut self, key: &ObjectKey, old: Option<&Arc<K>>, new: Option<&Arc<K>>) {
         if let Some(changes) = &mut self.changes {
-            changes.push(Change::new(key.clone(), old.cloned(), new.cloned()));
+            changes.push(StoreChange::new(key.clone(), old.cloned(), new.cloned()));
         }
     }
 

@@ -1,17 +1,18 @@
-//! What a store is expected to come to have: a version, an object as it was written, a deletion.
+//! What a store is waited for to have: a resource version, an object as it was written, a deletion.
 
+use std::cmp::Ordering;
 use std::fmt;
 
 use crate::key::{KeyError, ObjectKey};
 use crate::object::{Object, ObjectMetadata};
+use crate::object_version::{ObjectVersion, Relation};
 use crate::snapshot::Snapshot;
-use crate::uid::Uid;
 use crate::version::ResourceVersion;
 use crate::wait::WaitError;
 
-/// What to wait for until a store has it: usually what the server answered to a write of one's own.
+/// What to wait for until a store has it: usually the response to a write.
 ///
-/// What counts is what the server says. An object that was [added by hand](crate::Store::overlay) fulfils nothing.
+/// Only received objects count. An [overlaid](crate::Store::overlay) one fulfils nothing.
 ///
 /// ```
 /// use informer_store::{Expectation, Store};
@@ -24,12 +25,12 @@ use crate::wait::WaitError;
 /// #     pod.metadata.resource_version = Some(version.to_string());
 /// #     pod
 /// # }
-/// # let answer = pod(7);
+/// # let response = pod(7);
 /// let store = Store::<Pod>::new();
-/// let expected = Expectation::written(&answer)?;
+/// let expected = Expectation::written(&response)?;
 /// assert_eq!(expected.to_string(), "shop/cart-0 at resource version 7");
 /// assert!(!expected.is_met_by(&store.snapshot())?);
-/// // A newer version will do, as would the object's deletion.
+/// // A newer version meets it, as would the object's deletion.
 /// store.add(pod(8))?;
 /// assert!(expected.is_met_by(&store.snapshot())?);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -37,114 +38,160 @@ use crate::wait::WaitError;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Expectation {
     of: Of,
-    resource_version: ResourceVersion,
+    version: ObjectVersion,
+    /// Whether the store's resource version counts too.
+    by_store: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Of {
     Everything,
     Written(ObjectKey),
-    Deleted(ObjectKey, Option<Uid>),
+    Deleted(ObjectKey),
 }
 
 impl Expectation {
-    /// Everything up to this resource version.
+    /// Expects everything up to this resource version. See [`wait_until`](crate::StoreReader::wait_until) for where
+    /// that promises nothing.
     #[must_use]
     pub const fn version(resource_version: ResourceVersion) -> Self {
         Self {
             of: Of::Everything,
-            resource_version,
+            version: ObjectVersion::new(None, Some(resource_version)),
+            by_store: true,
         }
     }
 
-    /// This object in this version or a newer one, or its deletion. The object may be of another type than those of
-    /// the store: only its metadata counts.
+    /// Expects this object in this version or a newer one, or its deletion. The object may be of another type than
+    /// those of the store: only its metadata counts.
     ///
     /// # Errors
-    /// When the object has no name.
+    /// If the object has no name.
     pub fn written<O: Object>(object: &O) -> Result<Self, KeyError> {
         Ok(Self {
             of: Of::Written(ObjectKey::try_of(object)?),
-            resource_version: version_of(object),
+            version: ObjectVersion::of(object),
+            by_store: true,
         })
     }
 
-    /// The end of this object's life: what a delete answered, or the object as it was last seen. An object of the
-    /// same name and another UID does not count. An object with finalizers lives on until they are gone.
+    /// Expects the deletion of this object: the response to a delete, or the object as it was last read. One of the
+    /// same name and another UID does not count. An object with finalizers exists until they are removed.
     ///
     /// # Errors
-    /// When the object has no name.
+    /// If the object has no name.
     pub fn deleted<O: Object>(object: &O) -> Result<Self, KeyError> {
-        let key = ObjectKey::try_of(object)?;
         Ok(Self {
-            of: Of::Deleted(key, object.metadata().uid()),
-            resource_version: version_of(object),
+            of: Of::Deleted(ObjectKey::try_of(object)?),
+            version: ObjectVersion::of(object),
+            by_store: true,
         })
     }
 
-    /// The object's key, where one object is waited for.
+    /// Decides by the UID and version of the stored object alone, and not by the store's resource version: for servers
+    /// whose versions are no single rising history, such as aggregated ones that gather several stores.
+    ///
+    /// A written object is then only met by itself or a successor, so that a wait does not end if it was deleted before
+    /// it was received; and an absent object counts as deleted, received or not. Does nothing to
+    /// [`version`](Self::version).
+    ///
+    /// ```
+    /// use informer_store::{Expectation, Store};
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    ///
+    /// # let mut map = ConfigMap::default();
+    /// # map.metadata.name = Some("settings".into());
+    /// # map.metadata.uid = Some("1".into());
+    /// # map.metadata.resource_version = Some("20".into());
+    /// let store = Store::<ConfigMap>::new();
+    /// // The list was at 500, but this object's history is at 20.
+    /// store.set_resource_version(500.into());
+    /// let expected = Expectation::written(&map)?.own_version_only();
+    /// assert!(!expected.is_met_by(&store.snapshot())?);
+    /// store.add(map)?;
+    /// assert!(expected.is_met_by(&store.snapshot())?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub const fn own_version_only(mut self) -> Self {
+        self.by_store = matches!(self.of, Of::Everything);
+        self
+    }
+
+    /// Returns the key of the object that is waited for, if it is one.
     #[must_use]
     pub const fn key(&self) -> Option<&ObjectKey> {
         match &self.of {
             Of::Everything => None,
-            Of::Written(key) | Of::Deleted(key, _) => Some(key),
+            Of::Written(key) | Of::Deleted(key) => Some(key),
         }
     }
 
-    /// From which resource version on it is met. Empty where the object had none.
+    /// Returns the resource version that is waited for; `None` if the object had none.
     #[must_use]
-    pub const fn resource_version(&self) -> &ResourceVersion {
-        &self.resource_version
+    pub const fn resource_version(&self) -> Option<&ResourceVersion> {
+        self.version.resource_version.as_ref()
     }
 
-    /// Whether a state of the store has what is expected.
+    /// Returns `true` if a state of the store has what is expected.
     ///
     /// # Errors
-    /// [`WaitError::NotComparable`] when that cannot be told, and waiting would not help.
+    /// [`WaitError::NotComparable`] if that is unknown, and waiting would not help.
     pub fn is_met_by<K: Object>(&self, state: &Snapshot<K>) -> Result<bool, WaitError> {
-        let base = self.key().and_then(|key| state.base(key));
-        match (&self.of, base) {
-            (Of::Written(_), Some(base)) => {
-                let present = version_of(&**base);
-                let is_newer = self.is_reached_by(Some(&present))?;
-                // A store that is fed by hand has no version of its own, or one that says nothing of this object.
-                Ok(is_newer
-                    || self
-                        .is_reached_by(state.resource_version())
-                        .unwrap_or(false))
+        let observed = self.key().and_then(|key| state.observed(key));
+        let observed = observed.map(|object| {
+            let metadata = object.metadata();
+            ObjectVersion::new(metadata.uid(), metadata.resource_version())
+        });
+        let reached = |version| self.is_reached_by(version);
+        match (&self.of, observed) {
+            (Of::Everything, _) => reached(state.resource_version()),
+            (Of::Written(_), Some(observed)) => {
+                let is_met = self.is_written_in(&observed)?;
+                // A newer version may be undecodable, so that only the store's version shows that it was received.
+                Ok(is_met || self.by_store && reached(state.resource_version()).unwrap_or(false))
             }
-            (Of::Deleted(_, uid), Some(base)) => {
-                let same_life = base.metadata().uid() == *uid;
-                Ok(!same_life && self.is_reached_by(Some(&version_of(&**base)))?)
-            }
-            (Of::Everything, _) | (_, None) => self.is_reached_by(state.resource_version()),
+            (Of::Deleted(_), Some(observed)) => self.is_deleted_in(&observed),
+            (_, None) if self.by_store => reached(state.resource_version()),
+            (Of::Written(_), None) => Ok(false),
+            (Of::Deleted(_), None) => Ok(true),
         }
+    }
+
+    /// Returns `true` if the observed object of the key is the one that was written, or newer.
+    fn is_written_in(&self, observed: &ObjectVersion) -> Result<bool, WaitError> {
+        match self.version.relation_to(observed) {
+            Relation::Same | Relation::Older => Ok(true),
+            Relation::Newer | Relation::Recreated => {
+                self.is_reached_by(observed.resource_version.as_ref())
+            }
+        }
+    }
+
+    /// Returns `true` if the observed object of the key is a successor of the one that was to be deleted.
+    fn is_deleted_in(&self, observed: &ObjectVersion) -> Result<bool, WaitError> {
+        let is_other = self.version.relation_to(observed) == Relation::Recreated;
+        Ok(is_other && self.is_reached_by(observed.resource_version.as_ref())?)
     }
 
     fn is_reached_by(&self, present: Option<&ResourceVersion>) -> Result<bool, WaitError> {
-        let wanted = &self.resource_version;
-        let not_comparable = || WaitError::NotComparable {
-            wanted: wanted.to_string(),
-            present: present.map(ToString::to_string),
+        let wanted = self.resource_version().filter(|wanted| !wanted.is_unset());
+        let order = match (wanted, present) {
+            (Some(wanted), None) if wanted.is_comparable() => Some(Ordering::Less),
+            (Some(wanted), Some(present)) => present.compare(wanted),
+            _ => None,
         };
-        // What is no version says nothing, equal or not.
-        if wanted.is_unset() {
-            return Err(not_comparable());
-        }
-        match present {
-            None if wanted.is_comparable() => Ok(false),
-            None => Err(not_comparable()),
-            Some(present) => match present.compare(wanted) {
-                Some(order) => Ok(order.is_ge()),
-                None => Err(not_comparable()),
-            },
-        }
+        let order = order.ok_or_else(|| WaitError::NotComparable {
+            wanted: self.text(),
+            present: present.map(ToString::to_string),
+        });
+        Ok(order?.is_ge())
     }
-}
 
-fn version_of<O: Object>(object: &O) -> ResourceVersion {
-    let version = object.metadata().resource_version();
-    version.unwrap_or_else(|| ResourceVersion::new(""))
+    fn text(&self) -> String {
+        self.resource_version()
+            .map_or_else(String::new, ToString::to_string)
+    }
 }
 
 impl From<ResourceVersion> for Expectation {
@@ -155,11 +202,11 @@ impl From<ResourceVersion> for Expectation {
 
 impl fmt::Display for Expectation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let version = &self.resource_version;
+        let version = self.text();
         match &self.of {
             Of::Everything => write!(f, "resource version {version}"),
             Of::Written(key) => write!(f, "{key} at resource version {version}"),
-            Of::Deleted(key, _) => write!(f, "the deletion of {key}, seen at {version}"),
+            Of::Deleted(key) => write!(f, "the deletion of {key}, read at {version}"),
         }
     }
 }

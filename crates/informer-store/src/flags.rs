@@ -1,4 +1,4 @@
-//! One bit a slot, cloned in constant time; takes no memory until a bit is set.
+//! One bit a slot, cloned in constant time; without memory until a bit is set.
 
 use crate::pages::PagedVec;
 
@@ -40,14 +40,14 @@ impl Flags {
         }
     }
 
-    /// The last slot moves to this one and is no more.
+    /// Moves the bit of the last slot to this one.
     pub(crate) fn swap_remove(&mut self, slot: u32, last: u32) {
         let moved = self.get(last);
         self.set(slot, moved);
         self.set(last, false);
     }
 
-    /// The slots whose bit is set.
+    /// Returns the slots whose bit is set.
     pub(crate) fn iter(&self) -> impl Iterator<Item = u32> {
         self.words.iter().enumerate().flat_map(|(at, &word)| {
             (0..64)
@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_last_flag_moves_with_its_slot() {
+    fn last_flag_moves_with_its_slot() {
         let mut flags = Flags::default();
         flags.set(200, true);
         flags.set(3, true);

@@ -11,13 +11,10 @@ use std::future::Future;
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Wake, Waker};
-use std::time::{Duration, Instant};
 
 use crate::{
-    Change, Changes, Index, IndexValues, ObjectKey, ResourceVersion, Snapshot, Store, TtlStore,
-    UndeltaStore,
+    Index, IndexValues, ObjectKey, ResourceVersion, Snapshot, Store, StoreChange, StoreChanges,
 };
-use shuttle::sync::Mutex;
 use shuttle::sync::atomic::{AtomicBool, Ordering};
 use shuttle::thread;
 use support::{Thing, poll_once};
@@ -43,7 +40,7 @@ fn indexed() -> Store<Thing> {
     store
 }
 
-/// The generations in a snapshot by its objects; its index says the same.
+/// The generations in a snapshot by its objects; its index has the same.
 fn generations(snapshot: &Snapshot<Thing>) -> BTreeMap<String, String> {
     for (key, thing) in snapshot.iter() {
         let mut found = snapshot
@@ -69,18 +66,18 @@ fn generations(snapshot: &Snapshot<Thing>) -> BTreeMap<String, String> {
 
 // INV-STORE-1, INV-STORE-2
 #[test]
-fn a_snapshot_shows_whole_batches_and_single_writes() {
+fn snapshot_has_whole_transactions_and_single_writes() {
     explore(|| {
         let store = indexed();
         let batches = thread::spawn({
             let store = store.clone();
             move || {
                 for generation in 1..3 {
-                    let mut batch = store.begin_batch();
-                    batch.add(thing("a", generation)).expect("named");
-                    batch.add(thing("b", generation)).expect("named");
-                    batch.set_resource_version(ResourceVersion::from(generation));
-                    batch.commit();
+                    let mut transaction = store.transaction();
+                    transaction.add(thing("a", generation)).expect("named");
+                    transaction.add(thing("b", generation)).expect("named");
+                    transaction.set_resource_version(ResourceVersion::from(generation));
+                    transaction.commit();
                 }
             }
         });
@@ -118,17 +115,17 @@ fn a_snapshot_shows_whole_batches_and_single_writes() {
 
 // INV-STORE-13
 #[test]
-fn a_subscriber_misses_nothing_unknowingly() {
+fn subscriber_gets_all_changes_or_an_error() {
     explore(|| {
         let store = indexed();
         let writer = thread::spawn({
             let store = store.clone();
             move || {
                 store.add(thing("a", 1)).expect("named");
-                let mut batch = store.begin_batch();
-                batch.add(thing("b", 2)).expect("named");
-                batch.remove("a");
-                batch.commit();
+                let mut transaction = store.transaction();
+                transaction.add(thing("b", 2)).expect("named");
+                transaction.remove("a");
+                transaction.commit();
                 store.add(thing("b", 3)).expect("named");
             }
         });
@@ -139,7 +136,7 @@ fn a_subscriber_misses_nothing_unknowingly() {
         writer.join().expect("no panic");
         follow(&mut changes, &mut folded);
         assert_eq!(folded, entries(&store.snapshot()));
-        // Asked from a revision before the subscription, it says all or that it does not know.
+        // From a revision before the subscription it returns all changes, or an error.
         if let Ok(found) = changes.since(before.revision()) {
             let mut folded = entries(&before);
             fold(&mut folded, found);
@@ -150,7 +147,7 @@ fn a_subscriber_misses_nothing_unknowingly() {
 
 // INV-STORE-13
 #[test]
-fn the_changes_of_two_writers_are_told_in_the_order_of_their_revisions() {
+fn changes_of_two_writers_are_logged_in_order_of_revision() {
     explore(|| {
         let store = indexed();
         let mut changes = store.subscribe(10);
@@ -162,27 +159,27 @@ fn the_changes_of_two_writers_are_told_in_the_order_of_their_revisions() {
                 store.delete("a");
             })
         });
-        let mut told = Vec::new();
+        let mut revisions = Vec::new();
         for writer in writers {
             writer.join().expect("no panic");
             let found = changes.next_changes().expect("the log is long enough");
-            told.extend(found.iter().map(|change| change.revision));
+            revisions.extend(found.iter().map(|change| change.revision));
             fold(&mut folded, found);
         }
-        assert!(told.is_sorted_by(|a, b| a < b), "{told:?}");
+        assert!(revisions.is_sorted_by(|a, b| a < b), "{revisions:?}");
         assert_eq!(folded, entries(&store.snapshot()));
         assert!(folded.is_empty());
     });
 }
 
-fn follow(changes: &mut Changes<Thing>, folded: &mut BTreeMap<ObjectKey, Arc<Thing>>) {
+fn follow(changes: &mut StoreChanges<Thing>, folded: &mut BTreeMap<ObjectKey, Arc<Thing>>) {
     match changes.next_changes() {
         Ok(found) => fold(folded, found),
         Err(_) => *folded = entries(&changes.restart()),
     }
 }
 
-fn fold(folded: &mut BTreeMap<ObjectKey, Arc<Thing>>, changes: Vec<Change<Thing>>) {
+fn fold(folded: &mut BTreeMap<ObjectKey, Arc<Thing>>, changes: Vec<StoreChange<Thing>>) {
     for change in changes {
         let old = match change.new {
             Some(new) => folded.insert(change.key, new),
@@ -201,15 +198,15 @@ fn entries(snapshot: &Snapshot<Thing>) -> BTreeMap<ObjectKey, Arc<Thing>> {
 
 // INV-STORE-12
 #[test]
-fn a_watch_made_at_any_time_tells_of_what_comes_after() {
+fn watch_made_at_any_time_returns_later_changes() {
     explore(|| {
         let store = indexed();
         let writer = thread::spawn({
             let store = store.clone();
             move || {
-                let mut batch = store.begin_batch();
-                batch.add(thing("a", 1)).expect("named");
-                batch.commit();
+                let mut transaction = store.transaction();
+                transaction.add(thing("a", 1)).expect("named");
+                transaction.commit();
                 store.add(thing("a", 2)).expect("named");
             }
         });
@@ -234,15 +231,15 @@ impl Wake for Woken {
 
 // INV-STORE-11
 #[test]
-fn who_waits_is_woken() {
+fn waits_are_woken() {
     explore(|| {
         let store = indexed();
         let writer = thread::spawn({
             let store = store.clone();
             move || {
-                let mut batch = store.begin_batch();
-                batch.set_resource_version(ResourceVersion::from(1));
-                batch.commit();
+                let mut transaction = store.transaction();
+                transaction.set_resource_version(ResourceVersion::from(1));
+                transaction.commit();
                 store.add(thing("a", 2)).expect("named");
             }
         });
@@ -265,63 +262,17 @@ fn who_waits_is_woken() {
                 )))),
         ];
         writer.join().expect("no panic");
-        let is_told =
+        let is_revisions =
             |which: usize| ready[which].is_ready() || woken[which].0.load(Ordering::SeqCst);
-        assert!(is_told(0));
+        assert!(is_revisions(0));
         if ready[0].is_pending() {
             assert_eq!(poll_once(waits), Some(Ok(())));
         }
         if seen != store.get("a") {
-            assert!(is_told(1));
+            assert!(is_revisions(1));
             if ready[1].is_pending() {
                 assert_eq!(poll_once(changed), Some(Ok(())));
             }
         }
-    });
-}
-
-#[test]
-fn the_last_state_that_an_undelta_store_pushes_is_its_last_state() {
-    explore(|| {
-        let pushed = Arc::new(Mutex::new(Vec::new()));
-        let seen = Arc::clone(&pushed);
-        let store = UndeltaStore::new(move |all: Snapshot<Thing>| {
-            seen.lock()
-                .expect("no panic")
-                .push((all.revision(), all.len()));
-        });
-        let writers = ["a", "b"].map(|name| {
-            let store = store.clone();
-            thread::spawn(move || drop(store.add(Thing::new(name)).expect("named")))
-        });
-        for writer in writers {
-            writer.join().expect("no panic");
-        }
-        let pushed = pushed.lock().expect("no panic");
-        assert!(pushed.is_sorted(), "never back in time: {pushed:?}");
-        assert_eq!(pushed.last(), Some(&(2, 2)));
-    });
-}
-
-#[test]
-fn an_object_written_anew_is_not_purged() {
-    explore(|| {
-        let start = Instant::now();
-        let late = start + Duration::from_secs(20);
-        let store = Arc::new(TtlStore::new(Duration::from_secs(10)));
-        store.add(thing("a", 1), start).expect("named");
-        let purger = thread::spawn({
-            let store = Arc::clone(&store);
-            move || drop(store.purge(late))
-        });
-        let reader = thread::spawn({
-            let store = Arc::clone(&store);
-            move || store.get("a", late)
-        });
-        store.add(thing("a", 2), late).expect("named");
-        purger.join().expect("no panic");
-        let read = reader.join().expect("no panic");
-        assert!(read.is_none_or(|thing| thing.meta.version.as_deref() == Some("2")));
-        assert!(store.get("a", late).is_some());
     });
 }

@@ -3,6 +3,7 @@
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use crate::object::{Object, ObjectMetadata, OwnerReference};
+use crate::object_version::ObjectVersion;
 use crate::uid::Uid;
 use crate::version::ResourceVersion;
 
@@ -14,6 +15,10 @@ where
 
     fn metadata(&self) -> &ObjectMeta {
         k8s_openapi::Metadata::metadata(self)
+    }
+
+    fn restore_version(&mut self, version: &ObjectVersion) -> bool {
+        self.metadata_mut().restore_version(version)
     }
 }
 
@@ -67,5 +72,12 @@ impl ObjectMetadata for ObjectMeta {
 
     fn annotation(&self, key: &str) -> Option<&str> {
         self.annotations.as_ref()?.get(key).map(String::as_str)
+    }
+
+    fn restore_version(&mut self, version: &ObjectVersion) -> bool {
+        let text = |version: &ResourceVersion| version.to_string();
+        self.uid = version.uid.as_ref().map(ToString::to_string);
+        self.resource_version = version.resource_version.as_ref().map(text);
+        true
     }
 }

@@ -1,7 +1,7 @@
 //! An indexed in-memory store for Kubernetes objects, with consistent snapshots in constant time.
 //!
-//! This is client-go's `Store` and `Indexer`, its listers and selectors, and what neither has. It depends on no async
-//! runtime, no HTTP and no serde, and can be used alone, with or without a watch to feed it.
+//! This is client-go's `Store` and `Indexer`, its listers and selectors, with more. It depends on no async runtime, no
+//! HTTP and no serde, and can be used alone, with or without a watch to feed it.
 //!
 //! # In five minutes
 //!
@@ -31,7 +31,7 @@
 //!     values.extend(pod.spec.as_ref().and_then(|spec| spec.node_name.as_deref()));
 //! })?;
 //!
-//! // A snapshot is one state of objects and indexes, for as long as you hold it.
+//! // A snapshot is one state of objects and indexes, for as long as it is held.
 //! let snapshot = store.snapshot();
 //! store.delete("shop/cart-2");
 //! assert!(snapshot.contains("shop/cart-2"));
@@ -39,11 +39,11 @@
 //!     println!("{:?} runs on node-a", pod.metadata.name);
 //! }
 //!
-//! // Several writes are seen together, or not at all.
-//! let mut batch = store.begin_batch();
-//! batch.remove("blog/web-1");
-//! batch.add(pod("blog", "web-2", "web", "node-b"))?;
-//! batch.commit();
+//! // Several writes are visible together, or not at all.
+//! let mut transaction = store.transaction();
+//! transaction.remove("blog/web-1");
+//! transaction.add(pod("blog", "web-2", "web", "node-b"))?;
+//! transaction.commit();
 //!
 //! // Controllers read through listers and selectors.
 //! let pods = Lister::new(store, "pods");
@@ -53,53 +53,53 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! # What there is
+//! # Overview
 //!
 //! | to | use |
 //! |---|---|
-//! | add, replace, delete | [`Store::add`], [`Store::delete`], [`Store::replace`], [`Batch`] |
-//! | read | [`Snapshot`]; [`Store::get`] and others for one look |
+//! | add, replace, delete | [`Store::add`], [`Store::delete`], [`Store::replace`], [`Transaction`] |
+//! | read | [`Snapshot`]; [`StoreReader`], a handle that cannot write |
 //! | find by a value, a range of values, a prefix | [`Store::add_index`], [`Store::add_typed_index`], [`Store::add_ordered_index`] |
 //! | find by labels or metadata | [`LabelSelector`], [`FieldSelector`], [`Lister`], [`Snapshot::select`] |
-//! | wait until a write of yours is here | [`Store::wait_until`], [`Store::wait_for`] |
-//! | see a write of yours before the watch tells of it | [`Store::overlay`] |
-//! | be woken when a key, an index value or anything changes | [`Store::watch_key`], [`Store::watch_index`], [`Store::watch`] |
-//! | poll for what changed | [`Store::subscribe`] |
-//! | be given the whole state after each change | [`UndeltaStore`] |
-//! | let objects expire | [`TtlStore`] |
-//! | be fed by a reflector | [`DeltaSink`], which a `Store` is |
+//! | wait until the store has a write of yours | [`StoreReader::wait_for`], [`StoreReader::wait_until`] |
+//! | read a write of yours before the watch sends it | [`Store::overlay`] |
+//! | be woken when a key, an index value or anything changes | [`StoreReader::watch_key`], [`StoreReader::watch_index`], [`StoreReader::watch`] |
+//! | poll for changes | [`StoreReader::subscribe`] |
+//! | be fed by a reflector | [`DeltaSink`], which a `Store` is; [`ObjectList`] |
+//! | compare two versions of an object | [`ObjectVersion`] |
 //! | store a type of your own | [`Object`], [`object!`] |
 //!
-//! What is woken, waits or expires takes no runtime and no clock of its own: any executor polls it, and the time is
-//! passed in.
+//! Watches and waits need no runtime, overlays no clock: any executor polls them, and the time is passed in.
 //!
-//! # What holds
+//! # Guarantees
 //!
-//! - Taking a snapshot costs the same for ten objects and a million. It holds no lock; a batch at work never holds up a
-//!   reader, and no reader holds up a writer.
+//! - A snapshot takes the same time for ten objects and a million. It holds no lock; a transaction never delays a
+//!   reader, and no reader delays a writer.
 //! - Indexes are exact in every snapshot. An index function that fails or panics leaves its object out of that index
-//!   alone; [`Store::index_status`] counts it, [`Store::on_index_failure`] reports it.
-//! - Objects come out as `Arc<K>`, which nobody can change: no copies, and no detector of mutations.
-//! - A list replaces the store in one step, and what it holds unchanged keeps its `Arc`.
-//! - As a sink the store never goes back in time, unless it is told that the server did.
-//! - The order of everything depends on the sequence of writes alone, never on a hash, so that a simulation repeats.
-//! - Nothing is kept for followers until there is one, and then within bounds.
+//!   alone; [`StoreReader::index_status`] counts it, [`Store::on_index_failure`] reports it.
+//! - Objects are returned as `Arc<K>`, which nobody can change: nothing is cloned, and no mutation detector is needed.
+//! - A list replaces the store in one step, and unchanged objects keep their `Arc`.
+//! - As a sink the store follows the server's order, and no object (one key and UID) goes back in time, but for a
+//!   rewind.
+//! - All orders depend on the sequence of writes alone, never on a hash, so that a simulation repeats.
+//! - Changes are kept for subscribers only, and within bounds.
 //!
 //! # Features
 //!
 //! | feature | adds |
 //! |---|---|
-//! | `k8s-openapi` | every type of that crate is an [`Object`]; label selectors are made of `LabelSelector`s of the API |
+//! | `k8s-openapi` | every type of that crate is an [`Object`]; label selectors from `LabelSelector`s of the API |
+//! | `proptest` | the module `proptest`: property tests for sinks of your own |
 //!
-//! # Around it
+//! # Related crates
 //!
-//! `informer-delta-fifo` queues changes on their way into a store, `informer-reflector` lists and watches,
-//! `informer-shared` tells handlers what changed. The crate `informer` brings them together.
+//! `informer-delta-fifo` queues changes for a store, `informer-reflector` lists and watches, `informer-shared` calls
+//! handlers, `informer-tools` has stores whose objects expire and more. The crate `informer` combines them.
 //!
 #![doc = include_str!("guide.md")]
 
-mod batch;
 mod changes;
+mod closed;
 mod digest;
 mod directory;
 mod effects;
@@ -111,14 +111,16 @@ mod interleavings;
 #[cfg(feature = "k8s-openapi")]
 mod k8s;
 mod key;
-mod list;
+mod key_queue;
 mod lister;
-mod mutants;
 mod object;
+mod object_list;
+mod object_version;
 mod overlay;
 mod pages;
 mod posting;
-mod replacement;
+#[cfg(feature = "proptest")]
+pub mod proptest;
 mod root;
 mod selector;
 mod signal;
@@ -126,44 +128,44 @@ mod sink;
 mod snapshot;
 mod store;
 mod sync;
-mod ttl;
+mod transaction;
 mod uid;
-mod undelta;
 mod version;
 mod wait;
 mod watch;
 
-pub use batch::Batch;
-pub use changes::{Change, Changes, Lagged};
+pub use changes::{Lagged, StoreChange, StoreChanges};
+pub use closed::Closed;
 pub use expectation::Expectation;
 pub use index::{
     Index, IndexError, IndexFailure, IndexOutcome, IndexStatus, IndexValues, Indexers,
     NAMESPACE_INDEX,
 };
 pub use key::{KeyError, KeyLike, ObjectKey, ParseKeyError};
+#[doc(hidden)]
+pub use key_queue::{Item, KeyQueue};
 pub use lister::{Lister, NamespaceLister, NotFound};
 pub use object::{Object, ObjectMetadata, OwnerReference};
+pub use object_list::{ListEnd, ObjectList};
+pub use object_version::{ObjectVersion, Relation};
 pub use overlay::Overlaid;
-pub use replacement::Replacement;
 pub use selector::{FieldSelector, LabelSelector, Operator, Requirement, Selector, SelectorError};
-pub use sink::{Deletion, DeltaSink, Known, Replace, ReplaceEnd};
+pub use sink::{Deletion, DeltaSink};
 pub use snapshot::{Indexed, Snapshot};
-pub use store::Store;
-pub use ttl::TtlStore;
+pub use store::{Store, StoreReader};
+pub use transaction::Transaction;
 pub use uid::Uid;
-pub use undelta::{UndeltaReplacement, UndeltaStore};
 pub use version::ResourceVersion;
 pub use wait::WaitError;
-pub use watch::Watch;
+pub use watch::StoreWatch;
 
-// The tests of interleavings share what the tests beside this crate share, which know it by its name.
+// The tests of interleavings use the support module of the tests beside this crate, which use its name.
 #[cfg(all(test, informer_shuttle))]
 extern crate self as informer_store;
 
-/// What the macros of this crate refer to.
+/// For the macros of this crate.
 #[doc(hidden)]
 pub mod __private {
-    pub use crate::mutants::is_on as is_mutant_on;
     #[cfg(feature = "k8s-openapi")]
     pub use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 }

@@ -1,4 +1,4 @@
-//! Listers: the reading side of a store, as controllers use it.
+//! Listers: reads of one resource, as controllers need them.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use crate::object::Object;
 use crate::root::Slot;
 use crate::selector::Selector;
 use crate::snapshot::Snapshot;
-use crate::store::Store;
+use crate::store::StoreReader;
 
 /// Reads the objects of one resource from a store.
 ///
@@ -31,7 +31,7 @@ use crate::store::Store;
 #[doc(alias = "ResourceIndexer")]
 #[derive(Debug)]
 pub struct Lister<K: Object> {
-    store: Store<K>,
+    store: StoreReader<K>,
     resource: Arc<str>,
 }
 
@@ -55,19 +55,19 @@ pub struct NotFound {
 }
 
 impl NotFound {
-    /// The resource, as `pods`.
+    /// Returns the resource, as `pods`.
     #[must_use]
     pub fn resource(&self) -> &str {
         &self.resource
     }
 
-    /// The namespace that was looked in.
+    /// Returns the namespace of the look-up.
     #[must_use]
     pub fn namespace(&self) -> Option<&str> {
         self.namespace.as_deref()
     }
 
-    /// The name that was looked for.
+    /// Returns the name of the look-up.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
@@ -75,32 +75,32 @@ impl NotFound {
 }
 
 impl<K: Object> Lister<K> {
-    /// A lister over a store. The resource, as `pods`, is for error messages.
+    /// Makes a lister of a [`Store`](crate::Store) or its reader. The resource, as `pods`, is for error messages.
     #[must_use]
-    pub fn new(store: Store<K>, resource: &str) -> Self {
+    pub fn new(store: impl Into<StoreReader<K>>, resource: &str) -> Self {
         Self {
-            store,
+            store: store.into(),
             resource: Arc::from(resource),
         }
     }
 
-    /// The store that is read.
+    /// Returns the store that is read.
     #[must_use]
-    pub const fn store(&self) -> &Store<K> {
+    pub const fn store(&self) -> &StoreReader<K> {
         &self.store
     }
 
-    /// The objects that a selector chooses, in all namespaces.
+    /// Returns the objects that a selector chooses, in all namespaces.
     #[must_use]
     #[doc(alias = "ListAll")]
     pub fn list<S: Selector>(&self, selector: &S) -> Vec<Arc<K>> {
         self.store.snapshot().select(selector).cloned().collect()
     }
 
-    /// The object of a key: its name if the resource has no namespaces, or `namespace/name`.
+    /// Returns the object of a key: its name if the resource has no namespaces, or `namespace/name`.
     ///
     /// # Errors
-    /// When there is none.
+    /// If there is none.
     pub fn get<Q: KeyLike + ?Sized>(&self, key: &Q) -> Result<Arc<K>, NotFound> {
         self.store.get(key).ok_or_else(|| {
             let text = key.as_text();
@@ -111,7 +111,7 @@ impl<K: Object> Lister<K> {
         })
     }
 
-    /// The same for one namespace.
+    /// Returns a lister of one namespace.
     #[must_use]
     pub fn namespaced(&self, namespace: &str) -> NamespaceLister<K> {
         NamespaceLister {
@@ -147,14 +147,14 @@ impl<K: Object> Clone for NamespaceLister<K> {
 }
 
 impl<K: Object> NamespaceLister<K> {
-    /// The namespace that is read.
+    /// Returns the namespace that is read.
     #[must_use]
     pub fn namespace(&self) -> &str {
         &self.namespace
     }
 
-    /// The objects of the namespace that a selector chooses. Uses the index by namespace if the store has it, and
-    /// looks at every object if not.
+    /// Returns the objects of the namespace that a selector chooses. Uses the index by namespace if the store has it,
+    /// else it reads every object.
     #[must_use]
     #[doc(alias = "ListAllByNamespace")]
     pub fn list<S: Selector>(&self, selector: &S) -> Vec<Arc<K>> {
@@ -164,10 +164,10 @@ impl<K: Object> NamespaceLister<K> {
             .list_namespace(&self.namespace, selector)
     }
 
-    /// The object of this name in the namespace.
+    /// Returns the object of this name in the namespace.
     ///
     /// # Errors
-    /// When there is none.
+    /// If there is none.
     pub fn get(&self, name: &str) -> Result<Arc<K>, NotFound> {
         self.lister
             .store
@@ -180,8 +180,8 @@ impl<K: Object> NamespaceLister<K> {
 }
 
 impl<K: Object> Snapshot<K> {
-    /// The objects that a selector chooses, by reference. Looks at each object, unless the selector chooses everything
-    /// or nothing.
+    /// Returns the objects that a selector chooses, by reference. Reads each object, unless the selector chooses
+    /// everything or nothing.
     pub fn select<'a, S: Selector>(
         &'a self,
         selector: &'a S,
@@ -195,7 +195,7 @@ impl<K: Object> Snapshot<K> {
             .map(|slot| &slot.object)
     }
 
-    /// The objects of a namespace that a selector chooses. The empty namespace stands for all.
+    /// Returns the objects of a namespace that a selector chooses. The empty namespace stands for all.
     #[must_use]
     pub fn list_namespace<S: Selector>(&self, namespace: &str, selector: &S) -> Vec<Arc<K>> {
         if namespace.is_empty() || selector.is_nothing() {

@@ -1,94 +1,110 @@
-//! What the cache must know of an object: the `Object` trait and the metadata behind it.
+//! The `Object` trait: what a cache reads of an object, and the metadata behind it.
 
+use crate::object_version::ObjectVersion;
 use crate::uid::Uid;
 use crate::version::ResourceVersion;
 
 /// A Kubernetes object that can be cached.
 ///
-/// One method is required: where the metadata is.
+/// One method is required, which returns the metadata.
 ///
 /// | what | how it becomes an `Object` |
 /// |---|---|
 /// | a type of the crate k8s-openapi | the feature `k8s-openapi` makes every one of them an `Object` |
 /// | a struct of your own with an `ObjectMeta`, such as a custom resource | [`object!`](crate::object!)`(Foo)` |
-/// | a struct that keeps only the fields it needs | implement [`ObjectMetadata`], then `object!(Foo, meta: Meta)` |
+/// | a struct with only the fields it needs | implement [`ObjectMetadata`], then `object!(Foo, meta: Meta)` |
 pub trait Object: Send + Sync + 'static {
-    /// The type that holds the metadata, often an `ObjectMeta`. A type that keeps the few fields it needs among
-    /// its own implements [`ObjectMetadata`] and names itself here.
+    /// The type of the metadata, often an `ObjectMeta`. A type with the few fields it needs among its own implements
+    /// [`ObjectMetadata`] and names itself here.
     type Metadata: ObjectMetadata;
 
-    /// The object's metadata.
+    /// Returns the object's metadata.
     fn metadata(&self) -> &Self::Metadata;
 
-    /// The object's name; empty if it has none, which no object from an API server is.
+    /// Returns the object's name; empty if it has none, as no object of an API server.
     fn name(&self) -> &str {
         self.metadata().name().unwrap_or_default()
     }
 
-    /// The object's namespace; `None` if it is cluster-scoped.
+    /// Returns the object's namespace; `None` if it is cluster-scoped.
     fn namespace(&self) -> Option<&str> {
         self.metadata()
             .namespace()
             .filter(|namespace| !namespace.is_empty())
     }
 
-    /// The object's UID.
+    /// Returns the object's UID.
     fn uid(&self) -> Option<Uid> {
         self.metadata().uid()
     }
 
-    /// The version of this copy of the object.
+    /// Returns the object's resource version.
     fn resource_version(&self) -> Option<ResourceVersion> {
         self.metadata().resource_version()
     }
 
-    /// The value of one label.
+    /// Returns the value of a label.
     fn label(&self, key: &str) -> Option<&str> {
         self.metadata().label(key)
     }
 
-    /// The value of one annotation.
+    /// Returns the value of an annotation.
     fn annotation(&self, key: &str) -> Option<&str> {
         self.metadata().annotation(key)
+    }
+
+    /// Writes UID and resource version back into the object, after a transform changed them: a cache compares objects
+    /// by them. Returns `false` if the type cannot, as by default; [`object!`](crate::object!), the types of
+    /// k8s-openapi and those of informer-wire can.
+    fn restore_version(&mut self, version: &ObjectVersion) -> bool {
+        let _ = version;
+        false
     }
 }
 
 /// The fields of an object's metadata that caches, selectors and controllers read. No method allocates for what
 /// API servers write.
 pub trait ObjectMetadata {
-    /// `metadata.name`.
+    /// Returns `metadata.name`.
     fn name(&self) -> Option<&str>;
 
-    /// `metadata.namespace`.
+    /// Returns `metadata.namespace`.
     fn namespace(&self) -> Option<&str>;
 
-    /// `metadata.uid`.
+    /// Returns `metadata.uid`.
     fn uid(&self) -> Option<Uid>;
 
-    /// `metadata.resourceVersion`.
+    /// Returns `metadata.resourceVersion`.
     fn resource_version(&self) -> Option<ResourceVersion>;
 
-    /// All labels, in no particular order.
+    /// Returns all labels, in no particular order.
     fn labels(&self) -> impl Iterator<Item = (&str, &str)>;
 
-    /// All annotations, in no particular order.
+    /// Returns all annotations, in no particular order.
     fn annotations(&self) -> impl Iterator<Item = (&str, &str)>;
 
-    /// The owners of the object.
+    /// Returns `metadata.ownerReferences`.
     fn owner_references(&self) -> impl Iterator<Item = OwnerReference<'_>>;
 
-    /// The value of one label.
+    /// Returns the value of a label.
     fn label(&self, key: &str) -> Option<&str> {
         self.labels()
             .find(|(k, _)| *k == key)
             .map(|(_, value)| value)
     }
 
-    /// The value of one annotation.
+    /// Returns the value of an annotation.
     fn annotation(&self, key: &str) -> Option<&str> {
         self.annotations()
             .find(|(k, _)| *k == key)
             .map(|(_, value)| value)
+    }
+
+    /// Writes UID and resource version; see [`Object::restore_version`]. Returns `false` if the type has no room for
+    /// them.
+    fn restore_version(&mut self, version: &ObjectVersion) -> bool {
+        let _ = version;
+        false
     }
 }
 
@@ -111,7 +127,7 @@ pub struct OwnerReference<'a> {
 }
 
 impl<'a> OwnerReference<'a> {
-    /// A reference that neither controls nor blocks.
+    /// Makes a reference that neither controls nor blocks.
     #[must_use]
     pub const fn new(api_version: &'a str, kind: &'a str, name: &'a str, uid: Uid) -> Self {
         Self {
@@ -171,6 +187,10 @@ macro_rules! object {
             fn metadata(&self) -> &Self::Metadata {
                 &self.$field
             }
+
+            fn restore_version(&mut self, version: &$crate::ObjectVersion) -> bool {
+                $crate::ObjectMetadata::restore_version(&mut self.$field, version)
+            }
         }
     };
     ($type:ty, $field:ident) => {
@@ -218,7 +238,7 @@ mod tests {
     object!(Thing, meta: Least);
 
     #[test]
-    fn what_an_object_does_not_say_is_found_by_looking() {
+    fn default_methods_read_the_metadata() {
         let thing = Thing {
             meta: Least(vec![("a", "1"), ("b", "2")]),
         };
@@ -238,7 +258,7 @@ mod tests {
 
     #[cfg(feature = "k8s-openapi")]
     #[test]
-    fn the_types_of_k8s_openapi_are_objects() {
+    fn k8s_openapi_types_are_objects() {
         use k8s_openapi::api::core::v1::ConfigMap;
         use k8s_openapi::apimachinery::pkg::apis::meta::v1 as meta;
 

@@ -1,4 +1,4 @@
-//! The slots that have one index value, in the order of their arrival but for what fills a gap.
+//! The slots that have one index value, in the order of insertion but for those that fill a gap.
 
 use arrayvec::ArrayVec;
 use triomphe::Arc;
@@ -11,7 +11,7 @@ const FEW: usize = 6;
 /// Slots that are copied as one, after a clone.
 const SOME: usize = 128;
 
-/// A set of slots. Each element has a position by which it is taken out at once; the owner remembers it.
+/// A set of slots. Each has a position by which it is removed in constant time; the owner keeps it.
 #[derive(Clone)]
 pub(crate) enum Posting {
     Few(ArrayVec<u32, FEW>),
@@ -38,7 +38,7 @@ impl Posting {
         self.len() == 0
     }
 
-    /// Adds a slot that is not yet here and returns its position.
+    /// Adds a new slot and returns its position.
     pub(crate) fn push(&mut self, slot: u32) -> u32 {
         let position = self.len();
         match self {
@@ -62,7 +62,7 @@ impl Posting {
         position
     }
 
-    /// Takes out what lies at a position. The last slot moves there, and is returned if there was another.
+    /// Removes the slot at a position. The last slot moves there, and is returned if it is another.
     pub(crate) fn swap_remove(&mut self, position: u32) -> Option<u32> {
         let at = position as usize;
         match self {
@@ -95,7 +95,7 @@ impl Posting {
         }
     }
 
-    /// Says that the object at a position lives in another slot now.
+    /// Replaces the slot at a position.
     pub(crate) fn set(&mut self, position: u32, slot: u32) {
         let element = match self {
             Self::Few(slots) => slots.get_mut(position as usize),
@@ -158,7 +158,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn behaves_as_a_vector_with_swap_remove(
+        fn posting_matches_vector(
             steps in prop::collection::vec((0u8..6, any::<usize>()), 0..900),
         ) {
             let mut model: Vec<u32> = Vec::new();

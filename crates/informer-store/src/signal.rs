@@ -1,4 +1,4 @@
-//! Wakes those who wait, at next to no cost while nobody does.
+//! Wakes listeners, at next to no cost without them.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -7,10 +7,9 @@ use std::task::{Context, Poll};
 
 use event_listener::{Event, EventListener};
 
-use crate::mutant;
 use crate::sync::AtomicUsize;
 
-/// An event that counts who listens to it.
+/// An event that counts its listeners.
 #[derive(Default)]
 pub(crate) struct Signal {
     event: Event,
@@ -18,23 +17,23 @@ pub(crate) struct Signal {
 }
 
 impl Signal {
-    /// Wakes all who listen. What they listen for is changed before this is called.
+    /// Wakes all listeners. What they wait for was changed before.
     pub(crate) fn notify(&self) {
         // Either this sees the listener, or the listener sees the change.
         fence(Ordering::SeqCst);
         self.notify_of_locked();
     }
 
-    /// The same for a change that was made under a lock, where all who listen look for it under that lock: then the
-    /// lock has ordered the two.
+    /// Wakes all listeners for a change that was made under a lock, if they look for it under that lock: then the lock
+    /// has ordered the two.
     #[inline]
     pub(crate) fn notify_of_locked(&self) {
-        if self.listening.load(Ordering::Relaxed) > 0 && !mutant!("store-wakes-nobody") {
+        if self.listening.load(Ordering::Relaxed) > 0 {
             self.event.notify(usize::MAX);
         }
     }
 
-    /// Listens from now on: look for the change after this, then wait for it.
+    /// Starts to listen: look for the change after this, then wait for it.
     pub(crate) fn listen(&self) -> Listening<'_> {
         self.listening.fetch_add(1, Ordering::SeqCst);
         let listening = Listening {
@@ -46,7 +45,7 @@ impl Signal {
     }
 }
 
-/// Resolves at the next [`notify`](Signal::notify). Dropped, it listens no more.
+/// Resolves at the next [`notify`](Signal::notify).
 pub(crate) struct Listening<'a> {
     signal: &'a Signal,
     listener: EventListener,

@@ -1,33 +1,45 @@
-//! What a reflector feeds: the contract between a source of changes and a store or queue.
+//! The contract between a source of changes and a store or delta queue.
 
 use std::sync::Arc;
 
 use crate::key::ObjectKey;
 use crate::object::Object;
-use crate::uid::Uid;
+use crate::object_list::{ListEnd, ObjectList};
+use crate::object_version::ObjectVersion;
 use crate::version::ResourceVersion;
 
-/// Receives what a server says of one collection of objects, in the server's order.
+/// Receives the changes of one collection of objects. A [`Store`](crate::Store) is a sink, and so is a delta FIFO.
 ///
-/// A reflector calls it from one task. No method blocks for long or waits for a consumer: a reflector that stops
-/// reading is cut off by the server. A [`Store`](crate::Store) is a sink, and so is a delta FIFO.
+/// # Contract
 ///
-/// A sink takes one history, in the order in which the server made it. What has arrived tells what is old: a copy of
-/// an unknown key that is older than the newest change, bookmark or list counts as deleted since, and is left out.
-/// Several threads may feed one sink only if together they keep that order.
+/// One feeder calls it, in the server's order. A list is never older than what was fed before, but for a
+/// [rewind](ListEnd::rewind). No method blocks for long or waits for a consumer: a feeder that stops reading is
+/// disconnected by the server.
 ///
-/// Keys are made by the caller, so that one sink can hold the objects of several clusters.
+/// A watch's order is the truth. Versions only keep an object, that is one key and UID, from going back:
+/// [`ObjectVersion::relation_to`] and [`ObjectVersion::deletes`] compare, here and nowhere else.
+///
+/// | received | newest of the key | the sink |
+/// |---|---|---|
+/// | `add`, `update` | none, whatever the versions | stores it |
+/// | | same UID and version, or same UID and known to be newer | ignores it |
+/// | | same or no UID, otherwise | stores it |
+/// | | other UID | deletes the newest and stores it |
+/// | `delete` | same or no UID, whatever the versions | deletes the newest |
+/// | | other UID | deletes the newest if the deletion is known to be newer, else ignores it |
+/// | item of a list | same UID and version, no rewind | keeps the stored `Arc` |
+/// | | otherwise | as `add`; in a rewind always stores it |
+/// | not in the list | any | deletes the newest |
+/// | `undecodable`, also in a list | any | keeps the newest as stale; a rewind deletes it if it is newer than the list |
+///
+/// Any received resource version moves the sink's own on, never back, but for a rewind.
 pub trait DeltaSink<K: Object>: Send + Sync + 'static {
-    /// A whole list on its way in.
-    type Replace: Replace<K>;
+    /// Returns the newest object of a key that the sink has (queued, else in flight, else stored), with the key as
+    /// stored. `None` if there is none, or if its deletion is queued.
+    fn newest(&self, key: &ObjectKey) -> Option<(ObjectKey, Arc<K>)>;
 
-    /// Which copy of an object is the newest that has arrived here (queued ones included), so that an equal one
-    /// need not be decoded again. `None` if there is none, or if its deletion has arrived.
-    fn known(&self, key: &ObjectKey) -> Option<Known>;
-
-    /// The server added an object, or told of one that was there when a watch began. If the last list had no
-    /// resource version such a watch tells of all objects, in any order, so that this says nothing of what else has
-    /// arrived.
+    /// The server added an object, or sent one that existed when the watch was opened. A watch that is opened without a
+    /// resource version sends all objects so, in any order.
     fn add(&self, key: ObjectKey, object: Arc<K>);
 
     /// The server changed an object.
@@ -36,142 +48,54 @@ pub trait DeltaSink<K: Object>: Send + Sync + 'static {
     /// The server deleted an object.
     fn delete(&self, key: ObjectKey, deletion: Deletion<K>);
 
-    /// The server sent a copy of an object that cannot be decoded. The last good copy stays, marked stale; the
-    /// collection's resource version moves on to `resource_version`.
-    fn set_aside(&self, key: ObjectKey, resource_version: Option<ResourceVersion>);
+    /// The server sent an object that cannot be decoded. The newest decodable one stays, as stale.
+    fn undecodable(&self, key: ObjectKey, resource_version: Option<ResourceVersion>);
 
-    /// All changes up to this resource version have arrived.
+    /// The server has sent all changes up to this resource version.
     fn bookmark(&self, resource_version: ResourceVersion);
 
-    /// Reminds consumers of every object that is known, if the sink has consumers that ask for it.
+    /// Queues a `Sync` delta for every known object without queued deltas. A sink without consumers does nothing.
     fn resync(&self);
 
-    /// Starts to take in a whole list, which replaces what is here once it is finished. Dropped before that, it
-    /// leaves no trace.
-    fn begin_replace(&self) -> Self::Replace;
-}
+    /// Replaces all objects by a list.
+    fn replace(&self, list: ObjectList<K>, end: ListEnd);
 
-/// A whole list on its way into a [`DeltaSink`]: nothing of it is seen before [`finish`](Self::finish).
-pub trait Replace<K: Object>: Send + 'static {
-    /// The list holds this object. A later call with the same key wins.
-    fn insert(&mut self, key: ObjectKey, object: Arc<K>);
-
-    /// The list holds this object in the very copy (UID and resource version) that the sink
-    /// [knows](DeltaSink::known), which stays. Not for a list that may turn out to be a
-    /// [rewind](ReplaceEnd::rewind): there an equal mark can be of another state.
-    fn keep(&mut self, key: ObjectKey);
-
-    /// The list holds this object, but in a form that cannot be decoded. It counts as present; the last good copy,
-    /// if any, stays.
-    fn set_aside(&mut self, key: ObjectKey);
-
-    /// An object that was inserted is gone again (streaming lists mix changes into the first state).
-    fn remove(&mut self, key: &ObjectKey);
-
-    /// The list is complete: objects that it did not hold are gone.
-    fn finish(self, end: ReplaceEnd);
-}
-
-/// The end of a whole list.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct ReplaceEnd {
-    /// The resource version of the list.
-    pub resource_version: ResourceVersion,
-    /// True if the server was recognised to have gone back in time: the list holds even where it is older than
-    /// what is known.
-    pub rewind: bool,
-}
-
-impl ReplaceEnd {
-    /// The end of an ordinary list at this resource version.
-    #[must_use]
-    pub const fn new(resource_version: ResourceVersion) -> Self {
-        Self {
-            resource_version,
-            rewind: false,
-        }
-    }
-
-    /// Says that the server went back in time.
-    #[must_use]
-    pub const fn rewind(mut self, rewind: bool) -> Self {
-        self.rewind = rewind;
-        self
+    /// Returns `true` if the sink dropped changes (a queue beyond its limit) and needs a list;
+    /// [`replace`](Self::replace) clears it. A reflector asks after each event it applied, and lists then, with
+    /// backoff.
+    fn needs_list(&self) -> bool {
+        false
     }
 }
 
-/// What tells two copies of an object apart.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Known {
-    /// The object's UID.
-    pub uid: Option<Uid>,
-    /// The copy's resource version.
-    pub resource_version: Option<ResourceVersion>,
-}
-
-impl Known {
-    /// The mark of a copy.
-    #[must_use]
-    pub const fn new(uid: Option<Uid>, resource_version: Option<ResourceVersion>) -> Self {
-        Self {
-            uid,
-            resource_version,
-        }
-    }
-
-    /// The mark of this object.
-    #[must_use]
-    pub fn of<K: Object>(object: &K) -> Self {
-        Self::new(object.uid(), object.resource_version())
-    }
-
-    /// True if the two marks are of one copy: equal UID and equal resource version, both present.
-    #[must_use]
-    pub fn is_same_copy(&self, other: &Self) -> bool {
-        self.uid.is_some()
-            && self.resource_version.is_some()
-            && self.uid == other.uid
-            && self.resource_version == other.resource_version
-    }
-}
-
-/// A deletion that a server reported.
+/// A deletion that a server sent.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Deletion<K> {
-    /// The last state, as the server sent it; `None` if it could not be decoded.
+    /// The object's last state, as the server sent it; `None` if it could not be decoded.
     pub object: Option<Arc<K>>,
-    /// Which life of the key ended.
-    pub uid: Option<Uid>,
-    /// The resource version of the deletion itself.
-    pub resource_version: Option<ResourceVersion>,
+    /// The UID of the deleted object and the resource version of the deletion.
+    pub version: ObjectVersion,
 }
 
 impl<K: Object> Deletion<K> {
-    /// The deletion of this object; its resource version is the deletion's.
+    /// Makes the deletion of an object whose resource version is that of the deletion, as servers send it.
     #[must_use]
     pub fn of(object: Arc<K>) -> Self {
         Self {
-            uid: object.uid(),
-            resource_version: object.resource_version(),
+            version: ObjectVersion::of(&*object),
             object: Some(object),
         }
     }
 }
 
 impl<K> Deletion<K> {
-    /// The deletion of an object whose last state could not be decoded.
+    /// Makes the deletion of an object whose last state cannot be decoded.
     #[must_use]
-    pub const fn without_object(
-        uid: Option<Uid>,
-        resource_version: Option<ResourceVersion>,
-    ) -> Self {
+    pub const fn without_object(version: ObjectVersion) -> Self {
         Self {
             object: None,
-            uid,
-            resource_version,
+            version,
         }
     }
 }
@@ -180,8 +104,7 @@ impl<K> Clone for Deletion<K> {
     fn clone(&self) -> Self {
         Self {
             object: self.object.clone(),
-            uid: self.uid.clone(),
-            resource_version: self.resource_version.clone(),
+            version: self.version.clone(),
         }
     }
 }

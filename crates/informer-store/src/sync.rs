@@ -5,6 +5,7 @@
 #[cfg(not(all(test, informer_shuttle)))]
 mod chosen {
     pub(crate) use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
+    pub(crate) use std::thread_local;
 
     pub(crate) use parking_lot::{
         Mutex, RwLock, RwLockReadGuard, RwLockUpgradableReadGuard, RwLockWriteGuard,
@@ -15,11 +16,12 @@ mod chosen {
 #[cfg(all(test, informer_shuttle))]
 mod chosen {
     use std::ops::{Deref, DerefMut};
-    use std::sync::{PoisonError, TryLockError};
+    use std::sync::PoisonError;
 
     use shuttle::sync;
     pub(crate) use shuttle::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
     pub(crate) use shuttle::sync::{MutexGuard, RwLockReadGuard};
+    pub(crate) use shuttle::thread_local;
 
     #[derive(Default)]
     pub(crate) struct Mutex<T>(sync::Mutex<T>);
@@ -31,14 +33,6 @@ mod chosen {
 
         pub(crate) fn lock(&self) -> MutexGuard<'_, T> {
             self.0.lock().unwrap_or_else(PoisonError::into_inner)
-        }
-
-        pub(crate) fn try_lock(&self) -> Option<MutexGuard<'_, T>> {
-            match self.0.try_lock() {
-                Ok(guard) => Some(guard),
-                Err(TryLockError::Poisoned(guard)) => Some(guard.into_inner()),
-                Err(TryLockError::WouldBlock) => None,
-            }
         }
     }
 
@@ -134,5 +128,5 @@ mod chosen {
 
 pub(crate) use chosen::{
     AtomicBool, AtomicU64, AtomicUsize, Mutex, RwLock, RwLockReadGuard, RwLockUpgradableReadGuard,
-    RwLockWriteGuard,
+    RwLockWriteGuard, thread_local,
 };

@@ -1,12 +1,12 @@
-//! UIDs: the identity of an object over its whole life.
+//! UIDs: one for each object, and another one if it is created again.
 
 use std::fmt;
 use std::sync::Arc;
 
 /// A Kubernetes `metadata.uid`.
 ///
-/// API servers write version 4 UUIDs; those are held in 16 bytes and written back exactly as they were read. Any
-/// other text is kept as it is.
+/// API servers write version 4 UUIDs; those are held in 16 bytes and written exactly as they were read. Any other text
+/// is kept as it is.
 ///
 /// ```
 /// use informer_store::Uid;
@@ -24,9 +24,9 @@ enum Repr {
     Text(Arc<str>),
 }
 
-/// Where the hyphens of a UUID stand.
+/// The places of the hyphens in a UUID.
 const HYPHENS: [usize; 4] = [8, 13, 18, 23];
-/// Where the two digits of each byte stand.
+/// The places of the two digits of each byte.
 const PAIRS: [usize; 16] = [0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34];
 
 /// The value of each digit; [`NO_DIGIT`] for all else.
@@ -42,7 +42,7 @@ const DIGITS: [u8; 256] = {
 const NO_DIGIT: u8 = 0xff;
 
 impl Uid {
-    /// Reads what the server wrote.
+    /// Makes the UID of this text.
     #[must_use]
     pub fn new(text: &str) -> Self {
         match parse_uuid(text.as_bytes()) {
@@ -53,7 +53,7 @@ impl Uid {
 }
 
 /// Reads a UUID in its canonical form only (36 characters, lower case), so that writing it gives the same text. Without
-/// a branch for each digit: what they are cannot be foreseen.
+/// a branch for each digit, which could not be predicted.
 fn parse_uuid(text: &[u8]) -> Option<[u8; 16]> {
     let text: &[u8; 36] = text.try_into().ok()?;
     if HYPHENS.iter().any(|&at| text[at] != b'-') {
@@ -104,7 +104,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_uuid_takes_no_allocation_and_anything_else_is_kept() {
+    fn uuid_is_held_in_bytes_and_other_text_as_it_is() {
         assert!(matches!(
             Uid::new("cd3cdf97-5367-4e01-a4f6-76b8fc75a236").0,
             Repr::Uuid(_)
@@ -124,7 +124,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_uid_is_written_as_it_was_read(
+        fn uid_text_survives_parsing(
             text in prop_oneof![
                 "[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}",
                 "[0-9a-fA-F-]{36}",

@@ -1,4 +1,4 @@
-//! Resource versions: opaque marks of the server's history, comparable where Kubernetes says so.
+//! Resource versions: opaque texts, comparable where Kubernetes defines it.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -7,8 +7,8 @@ use std::sync::Arc;
 /// A Kubernetes `resourceVersion`.
 ///
 /// Current API servers write it as a decimal number; two such numbers of one resource type of one cluster may be
-/// compared ([KEP-5504]). Anything else is opaque and only ever equal or not. A number takes 16 bytes and no
-/// allocation, and is written back exactly as it was read.
+/// compared ([KEP-5504]). Anything else is opaque, and equal or not. A number takes 16 bytes and no allocation,
+/// and is written exactly as it was read.
 ///
 /// | text | what it is | compares with |
 /// |---|---|---|
@@ -39,7 +39,7 @@ enum Repr {
 }
 
 impl ResourceVersion {
-    /// Reads what the server wrote. Never fails: what is no comparable number is kept as opaque text.
+    /// Makes the resource version of this text. Never fails: what is no comparable number is kept as opaque text.
     #[must_use]
     pub fn new(text: &str) -> Self {
         match parse_number(text) {
@@ -48,9 +48,9 @@ impl ResourceVersion {
         }
     }
 
-    /// Which of two versions of the same resource type is newer, or `None` where that cannot be told.
+    /// Compares two versions of the same resource type; `None` if they cannot be compared.
     ///
-    /// `""` and `"0"` are no versions and compare with nothing but themselves.
+    /// `""` and `"0"` are no versions and only compare with themselves.
     #[must_use]
     pub fn compare(&self, other: &Self) -> Option<Ordering> {
         if self == other {
@@ -62,13 +62,13 @@ impl ResourceVersion {
         }
     }
 
-    /// True if this version is known to be older than `other`; false also where that cannot be told.
+    /// Returns `true` if this version is known to be older than `other`; `false` also if they cannot be compared.
     #[must_use]
     pub fn is_older_than(&self, other: &Self) -> bool {
         self.compare(other) == Some(Ordering::Less)
     }
 
-    /// True if the server's text can be compared with others (a decimal number without sign or leading zero).
+    /// Returns `true` if the text can be compared with others (a decimal number without sign or leading zero).
     #[must_use]
     pub fn is_comparable(&self) -> bool {
         match &self.0 {
@@ -77,13 +77,13 @@ impl ResourceVersion {
         }
     }
 
-    /// True for `""` and `"0"`, which ask for "the newest" and "any", and are no point in history.
+    /// Returns `true` for `""` and `"0"`, which ask for "the newest" and "any", and are no point in history.
     #[must_use]
     pub fn is_unset(&self) -> bool {
         matches!(&self.0, Repr::Text(text) if text.is_empty() || &**text == "0")
     }
 
-    /// The number, where the version is one that fits 64 bits.
+    /// Returns the number, if the version is one that fits 64 bits.
     #[must_use]
     pub const fn as_u64(&self) -> Option<u64> {
         match self.0 {
@@ -154,7 +154,7 @@ mod tests {
 
     use super::*;
 
-    /// A number as it is ordered, said without the code under test; `None` for what is none.
+    /// The number of a text, without the code under test; `None` for what is none.
     fn naive(text: &str) -> Option<u128> {
         let is_number = !text.starts_with('0') && text.bytes().all(|b| b.is_ascii_digit());
         if is_number { text.parse().ok() } else { None }
@@ -171,7 +171,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn numbers_of_any_length_are_compared_and_nothing_else(a in text(), b in text()) {
+        fn resource_versions_compare_if_both_are_numbers(a in text(), b in text()) {
             let (one, two) = (ResourceVersion::new(&a), ResourceVersion::new(&b));
             let expected = match (naive(&a), naive(&b)) {
                 _ if a == b => Some(Ordering::Equal),
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_becomes_a_version() {
+    fn resource_version_converts_from_number() {
         assert_eq!(ResourceVersion::from(7), ResourceVersion::new("7"));
         assert!(ResourceVersion::from(0).is_unset());
     }

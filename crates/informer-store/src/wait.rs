@@ -1,15 +1,16 @@
-//! Waiting for a store to catch up, or to change.
+//! Waits for a store's state, and watches of it.
 
 use std::borrow::Borrow;
 use std::hash::Hash;
 
+use crate::closed::Closed;
 use crate::expectation::Expectation;
 use crate::index::{Index, index_tag};
 use crate::key::{KeyLike, hash_value};
 use crate::object::Object;
-use crate::store::Store;
+use crate::store::StoreReader;
 use crate::version::ResourceVersion;
-use crate::watch::{Tag, Watch};
+use crate::watch::{StoreWatch, Tag};
 
 /// Why a wait for a store cannot succeed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -20,40 +21,54 @@ pub enum WaitError {
         "resource versions {wanted:?} and {present:?} cannot be compared; read from the server instead of waiting"
     )]
     NotComparable {
-        /// What was waited for.
+        /// The resource version that was waited for.
         wanted: String,
-        /// What the store has.
+        /// That of the store or the object.
         present: Option<String>,
     },
-    /// Nothing feeds the store any more.
-    #[error("the store is no longer fed; wait on one whose informer runs")]
+    /// The store is closed: nothing feeds it any more.
+    #[error("the store is closed and receives nothing more; wait on one whose informer runs")]
     Closed,
 }
 
-impl<K: Object> Store<K> {
-    /// Waits until the store has everything up to this resource version: what the server answered to a write is here
-    /// then, if it matches what is watched. Resolves at once if it has. Works on any async runtime.
+impl From<Closed> for WaitError {
+    fn from(_: Closed) -> Self {
+        Self::Closed
+    }
+}
+
+impl<K: Object> StoreReader<K> {
+    /// Waits until the store's resource version is this one or a newer one; returns at once if it is. What the server
+    /// sent before that version is in the store then.
     ///
-    /// The wait has no end of its own other than [`close`](Self::close); wrap it in a timeout.
+    /// This holds where resource versions are one rising history, as those of one resource of one Kubernetes API server
+    /// are. Where they are not (an aggregated server that gathers several stores), it promises nothing: wait for the
+    /// object by [`wait_for`](Self::wait_for) and [`Expectation::own_version_only`].
     ///
+    /// Works on any async runtime. The wait only ends early if the store is [closed](crate::Store::close); wrap it in a
+    /// timeout.
+    ///
+    /// # Cancellation safety
     /// Dropping the future loses nothing.
     ///
     /// # Errors
-    /// When the resource version cannot be compared with the store's, or the store is closed.
+    /// If the resource version cannot be compared with the store's, or the store is closed.
     pub async fn wait_until(&self, resource_version: &ResourceVersion) -> Result<(), WaitError> {
         self.wait_for(&Expectation::version(resource_version.clone()))
             .await
     }
 
-    /// Waits until the store has what is [expected](Expectation): an object as it was written or newer, a deletion, or
-    /// everything up to a version. Resolves at once if it has. Works on any async runtime.
+    /// Waits until the store has what is [expected](Expectation): an object in the version that was written or a newer
+    /// one, a deletion, or a resource version. Returns at once if it has.
     ///
-    /// The wait has no end of its own other than [`close`](Self::close); wrap it in a timeout.
+    /// Works on any async runtime. The wait only ends early if the store is [closed](crate::Store::close); wrap it in a
+    /// timeout.
     ///
+    /// # Cancellation safety
     /// Dropping the future loses nothing.
     ///
     /// # Errors
-    /// At once when resource versions cannot be compared; when the store is closed.
+    /// At once if resource versions cannot be compared; if the store is closed.
     pub async fn wait_for(&self, expected: &Expectation) -> Result<(), WaitError> {
         loop {
             let published = self.shared.published.listen();
@@ -67,26 +82,26 @@ impl<K: Object> Store<K> {
         }
     }
 
-    /// Watches the whole store: tells of everything that is published from now on, resource versions included.
+    /// Watches the whole store: all that is published from now on, resource versions included.
     #[must_use]
-    pub fn watch(&self) -> Watch<K> {
-        Watch::of_store(self)
+    pub fn watch(&self) -> StoreWatch<K> {
+        StoreWatch::of_store(self)
     }
 
     /// Watches the object of one key, whether or not there is one at present.
     #[must_use]
-    pub fn watch_key<Q: KeyLike + ?Sized>(&self, key: &Q) -> Watch<K> {
-        Watch::of_tag(self, Tag::key(key))
+    pub fn watch_key<Q: KeyLike + ?Sized>(&self, key: &Q) -> StoreWatch<K> {
+        StoreWatch::of_tag(self, Tag::key(key))
     }
 
-    /// Watches the objects that have a value in an index: tells when one gets the value, loses it, or is written while
-    /// it has it. The index may be added later.
+    /// Watches the objects that have a value in an index: that one gets the value, loses it, or is written while it has
+    /// it. The index may be added later.
     #[must_use]
-    pub fn watch_index<V, Q>(&self, index: &Index<V>, value: &Q) -> Watch<K>
+    pub fn watch_index<V, Q>(&self, index: &Index<V>, value: &Q) -> StoreWatch<K>
     where
         V: Borrow<Q>,
         Q: Hash + ?Sized,
     {
-        Watch::of_tag(self, Tag::value(index_tag(index.name()), hash_value(value)))
+        StoreWatch::of_tag(self, Tag::value(index_tag(index.name()), hash_value(value)))
     }
 }

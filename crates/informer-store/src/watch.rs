@@ -1,4 +1,4 @@
-//! Waiting for changes: of a store, of one key, of one index value.
+//! Watches: of a store, of one key, of one index value.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -9,11 +9,11 @@ use crate::effects::Touched;
 use crate::key::{KeyLike, short_hash};
 use crate::object::Object;
 use crate::signal::Signal;
-use crate::store::Store;
+use crate::store::StoreReader;
 use crate::sync::{AtomicU64, AtomicUsize, Mutex};
 use crate::wait::WaitError;
 
-/// What a watch is of, by hashes: two things of one tag wake each other's watches, and nothing worse.
+/// What a watch is of, as a hash: watches of two things of one tag are woken by both, and no worse.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Tag(u64);
 
@@ -22,13 +22,13 @@ impl Tag {
         Self(u64::from(short_hash(key)))
     }
 
-    /// A value of an index; the index is told by the hash of its name.
+    /// A value of an index; the index is identified by the hash of its name.
     pub(crate) const fn value(index: u32, value: u32) -> Self {
         Self((index as u64 | 1) << 32 | value as u64)
     }
 }
 
-/// All watches of keys and index values of a store.
+/// The watches of keys and index values of a store.
 #[derive(Default)]
 pub(crate) struct Watches {
     count: AtomicUsize,
@@ -54,25 +54,22 @@ impl Watches {
     }
 
     /// Wakes the watches of what a published write touched.
-    pub(crate) fn tell(&self, touched: Touched) {
-        // Somebody may have started to watch while the write was made, unheard by it.
+    pub(crate) fn wake(&self, touched: Touched) {
+        // A watch may have been made while the write was, so that its touches were not gathered.
         if self.is_empty() {
             return;
         }
         let by_tag = self.by_tag.lock();
-        match touched {
-            Touched::These(tags) => tags
-                .iter()
-                .filter_map(|tag| by_tag.get(tag))
-                .flatten()
-                .for_each(|interest| interest.touch()),
-            Touched::Unknown | Touched::Everything => {
-                by_tag
-                    .values()
-                    .flatten()
-                    .for_each(|interest| interest.touch());
+        let touched: Vec<_> = match touched {
+            Touched::These(tags) => {
+                let interests = tags.iter().filter_map(|tag| by_tag.get(tag));
+                interests.flatten().cloned().collect()
             }
-        }
+            Touched::Unknown | Touched::Everything => by_tag.values().flatten().cloned().collect(),
+        };
+        drop(by_tag);
+        // Under no lock: a waker is the executor's code.
+        touched.iter().for_each(|interest| interest.touch());
     }
 
     fn add(&self, tag: Tag) -> Arc<Interest> {
@@ -96,11 +93,11 @@ impl Watches {
     }
 }
 
-/// Tells when something of a store has changed since it was last asked. Made by [`Store::watch`],
-/// [`Store::watch_key`] and the others; works on any async runtime.
+/// Waits for changes of a store, of one key or of one index value. Made by [`StoreReader::watch`],
+/// [`StoreReader::watch_key`] and [`StoreReader::watch_index`]; works on any async runtime.
 ///
-/// It says that there is something new, not what: read the store for that. Changes that come faster than it is asked
-/// are one. Seldom it wakes for nothing.
+/// It returns that something changed, not what: read the store for that. Changes between two calls are one. Rarely it
+/// returns without a change.
 ///
 /// ```
 /// use informer_store::Store;
@@ -111,14 +108,14 @@ impl Watches {
 /// loop {
 ///     match store.get("shop/cart-1") {
 ///         Some(pod) => println!("cart-1 is at {:?}", pod.metadata.resource_version),
-///         None => println!("cart-1 is gone"),
+///         None => println!("cart-1 is deleted"),
 ///     }
 ///     watch.changed().await?;
 /// }
 /// # }
 /// ```
-pub struct Watch<K: Object> {
-    store: Store<K>,
+pub struct StoreWatch<K: Object> {
+    store: StoreReader<K>,
     of: WatchOf,
     seen: u64,
 }
@@ -128,15 +125,15 @@ enum WatchOf {
     Tag(Tag, Arc<Interest>),
 }
 
-impl<K: Object> fmt::Debug for Watch<K> {
+impl<K: Object> fmt::Debug for StoreWatch<K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Watch")
+        f.debug_struct("StoreWatch")
             .field("has_changed", &self.has_changed())
             .finish_non_exhaustive()
     }
 }
 
-impl<K: Object> Drop for Watch<K> {
+impl<K: Object> Drop for StoreWatch<K> {
     fn drop(&mut self) {
         if let WatchOf::Tag(tag, interest) = &self.of {
             self.store.shared.watches.remove(*tag, interest);
@@ -144,8 +141,8 @@ impl<K: Object> Drop for Watch<K> {
     }
 }
 
-impl<K: Object> Watch<K> {
-    pub(crate) fn of_store(store: &Store<K>) -> Self {
+impl<K: Object> StoreWatch<K> {
+    pub(crate) fn of_store(store: &StoreReader<K>) -> Self {
         Self {
             store: store.clone(),
             of: WatchOf::Store,
@@ -153,7 +150,7 @@ impl<K: Object> Watch<K> {
         }
     }
 
-    pub(crate) fn of_tag(store: &Store<K>, tag: Tag) -> Self {
+    pub(crate) fn of_tag(store: &StoreReader<K>, tag: Tag) -> Self {
         let interest = store.shared.watches.add(tag);
         Self {
             store: store.clone(),
@@ -162,19 +159,20 @@ impl<K: Object> Watch<K> {
         }
     }
 
-    /// Waits until something has changed since this was last called, or since the watch was made.
+    /// Waits for a change since the last call, or since the watch was made.
     ///
-    /// Dropping the future loses no change: the next call reports it.
+    /// # Cancellation safety
+    /// Dropping the future loses no change: the next call returns it.
     ///
     /// # Errors
-    /// When the store is closed and there is no change left to report.
+    /// If the store is closed and there was no change before that.
     pub async fn changed(&mut self) -> Result<(), WaitError> {
         loop {
             let touched = match &self.of {
                 WatchOf::Store => self.store.shared.published.listen(),
                 WatchOf::Tag(_, interest) => interest.touched.listen(),
             };
-            // A watch of a tag hears of the end here.
+            // The close of the store ends a watch of a tag by this.
             let closed = self.store.shared.ended.listen();
             let times = self.times();
             if times != self.seen {
@@ -188,7 +186,7 @@ impl<K: Object> Watch<K> {
         }
     }
 
-    /// True if something has changed since [`changed`](Self::changed) last returned.
+    /// Returns `true` if there was a change since [`changed`](Self::changed) last returned.
     #[must_use]
     pub fn has_changed(&self) -> bool {
         self.times() != self.seen
@@ -202,7 +200,7 @@ impl<K: Object> Watch<K> {
     }
 }
 
-/// Resolves when one of the two does.
+/// Waits for one of two futures.
 async fn either<A, B>(a: A, b: B)
 where
     A: Future<Output = ()>,

@@ -17,7 +17,7 @@ fn is_met(store: &Store<Thing>, expected: &Expectation) -> bool {
     match poll_once(store.wait_for(expected)) {
         None => false,
         Some(answer) => {
-            answer.expect("it can be told");
+            answer.expect("comparable");
             true
         }
     }
@@ -25,7 +25,7 @@ fn is_met(store: &Store<Thing>, expected: &Expectation) -> bool {
 
 // INV-STORE-11
 #[test]
-fn a_write_is_there_in_its_version_a_newer_one_or_as_its_deletion() {
+fn written_is_met_by_its_version_a_newer_one_or_its_deletion() {
     let expected = Expectation::written(&thing("one", 7)).expect("named");
     let store = Store::new();
     assert!(!is_met(&store, &expected));
@@ -35,12 +35,12 @@ fn a_write_is_there_in_its_version_a_newer_one_or_as_its_deletion() {
         store.add(thing("one", version)).expect("named");
         assert!(is_met(&store, &expected), "{version}");
     }
-    // A later life is newer, an earlier one is not.
+    // A later UID is newer, an earlier one is not.
     store.add(thing("two", 9)).expect("named");
     assert!(is_met(&store, &expected));
     store.add(thing("zero", 5)).expect("named");
     assert!(!is_met(&store, &expected));
-    // Gone, but nobody says whether that was before the write or after it.
+    // Deleted, before the write or after it.
     store.delete("ns/a");
     store.set_resource_version(ResourceVersion::from(6));
     assert!(!is_met(&store, &expected));
@@ -50,7 +50,7 @@ fn a_write_is_there_in_its_version_a_newer_one_or_as_its_deletion() {
 
 // INV-STORE-11, INV-STORE-9: the version has passed, whatever became of the object.
 #[test]
-fn a_store_that_has_passed_the_version_meets_it_with_an_older_copy() {
+fn written_is_met_by_the_version_of_the_store() {
     let expected = Expectation::written(&thing("one", 7)).expect("named");
     let store = Store::new();
     store.add(thing("one", 6)).expect("named");
@@ -60,7 +60,7 @@ fn a_store_that_has_passed_the_version_meets_it_with_an_older_copy() {
 
 // INV-STORE-10, INV-STORE-11
 #[test]
-fn ones_own_copy_is_no_word_of_the_server() {
+fn overlay_does_not_meet_an_expectation() {
     let expected = Expectation::written(&thing("one", 7)).expect("named");
     let store = Store::new();
     store.add(thing("one", 6)).expect("named");
@@ -75,13 +75,13 @@ fn ones_own_copy_is_no_word_of_the_server() {
 
 // INV-STORE-11
 #[test]
-fn a_deletion_is_seen_when_this_life_is_over() {
+fn deleted_is_met_once_the_uid_is_deleted() {
     let expected = Expectation::deleted(&thing("one", 7)).expect("named");
     let store = Store::new();
     // The cache is behind: the object is still to come.
     store.set_resource_version(ResourceVersion::from(4));
     assert!(!is_met(&store, &expected));
-    // Finalizers change it, but it lives.
+    // Finalizers change it, but it exists.
     store.add(thing("one", 8)).expect("named");
     store.set_resource_version(ResourceVersion::from(8));
     assert!(!is_met(&store, &expected));
@@ -92,9 +92,49 @@ fn a_deletion_is_seen_when_this_life_is_over() {
     assert!(is_met(&store, &expected));
 }
 
+// INV-STORE-11: a collection that several histories meet in, with a version far above the object's.
+#[test]
+fn own_version_only_ignores_the_version_of_the_store() {
+    let written = Expectation::written(&thing("one", 20)).expect("named");
+    let deleted = Expectation::deleted(&thing("one", 21)).expect("named");
+    let store = Store::new();
+    store.set_resource_version(ResourceVersion::from(500));
+    assert!(is_met(&store, &written), "the store has passed it");
+    let (written, deleted) = (written.own_version_only(), deleted.own_version_only());
+    assert!(!is_met(&store, &written));
+    for (object, is_written, is_deleted) in [
+        (thing("one", 19), false, false),
+        (thing("one", 20), true, false),
+        (thing("one", 22), true, false),
+        (thing("two", 30), true, true),
+        (thing("zero", 10), false, false),
+    ] {
+        store.add(object.clone()).expect("named");
+        assert_eq!(is_met(&store, &written), is_written, "{object:?}");
+        assert_eq!(is_met(&store, &deleted), is_deleted, "{object:?}");
+    }
+    store.delete("ns/a");
+    assert!(!is_met(&store, &written), "it may not have been received");
+    assert!(is_met(&store, &deleted));
+    // Equal opaque versions are one object; others are of one UID, and cannot be compared.
+    let opaque = Expectation::written(&thing("one", "x")).expect("named");
+    let opaque = opaque.own_version_only();
+    assert!(!is_met(&store, &opaque));
+    store.add(thing("one", "x")).expect("named");
+    assert!(is_met(&store, &opaque));
+    store.add(thing("one", "y")).expect("named");
+    assert!(matches!(
+        poll_once(store.wait_for(&opaque)),
+        Some(Err(WaitError::NotComparable { .. }))
+    ));
+    // A version of the collection is nothing else.
+    let version = Expectation::version(500.into());
+    assert_eq!(version.clone().own_version_only(), version);
+}
+
 // INV-STORE-11
 #[test]
-fn what_cannot_be_compared_is_an_error_at_once() {
+fn wait_for_fails_at_once_if_versions_cannot_be_compared() {
     let store: Store<Thing> = Store::new();
     let refused = |store: &Store<Thing>, expected: &Expectation| {
         let answer = poll_once(store.wait_for(expected));
@@ -115,7 +155,7 @@ fn what_cannot_be_compared_is_an_error_at_once() {
     let expected = Expectation::written(&thing("one", 7)).expect("named");
     store.add(thing("one", "opaque")).expect("named");
     refused(&store, &expected);
-    // Equal is equal, whatever it says.
+    // Equal is equal, opaque or not.
     let opaque = Expectation::written(&thing("one", "opaque")).expect("named");
     assert!(is_met(&store, &opaque));
     assert!(Expectation::written(&Thing::new("")).is_err());
@@ -123,7 +163,7 @@ fn what_cannot_be_compared_is_an_error_at_once() {
 
 // INV-STORE-11
 #[test]
-fn a_wait_for_an_object_wakes_up_when_it_comes_and_when_the_store_closes() {
+fn wait_for_is_woken_by_the_object_and_by_close() {
     let store: Store<Thing> = Store::new();
     let expected = Expectation::written(&thing("one", 7)).expect("named");
     let wait = || {
@@ -144,8 +184,8 @@ proptest! {
     /// before.
     // INV-STORE-11
     #[test]
-    fn a_write_is_met_from_its_event_on(deletes in prop::collection::vec(any::<bool>(), 1..30), which in any::<prop::sample::Index>()) {
-        let mut lives = 0;
+    fn expectation_is_met_from_its_event_on(deletes in prop::collection::vec(any::<bool>(), 1..30), which in any::<prop::sample::Index>()) {
+        let mut uids = 0;
         let mut alive = false;
         // Each step writes the object or deletes it, and a deletion has a version of its own.
         let history: Vec<(Thing, bool)> = deletes
@@ -153,9 +193,9 @@ proptest! {
             .enumerate()
             .map(|(at, &delete)| {
                 let delete = delete && alive;
-                lives += usize::from(!alive);
+                uids += usize::from(!alive);
                 alive = !delete;
-                (thing(&lives.to_string(), at + 1), delete)
+                (thing(&uids.to_string(), at + 1), delete)
             })
             .collect();
         let at = which.index(history.len());
@@ -168,14 +208,14 @@ proptest! {
         let store = Store::new();
         for (step, (object, delete)) in history.iter().enumerate() {
             prop_assert_eq!(is_met(&store, &expected), step > at, "before step {}", step);
-            let mut batch = store.begin_batch();
+            let mut transaction = store.transaction();
             if *delete {
-                batch.remove("ns/a");
+                transaction.remove("ns/a");
             } else {
-                batch.add(object.clone()).expect("named");
+                transaction.add(object.clone()).expect("named");
             }
-            batch.set_resource_version(ResourceVersion::from(step as u64 + 1));
-            batch.commit();
+            transaction.set_resource_version(ResourceVersion::from(step as u64 + 1));
+            transaction.commit();
         }
         prop_assert!(is_met(&store, &expected));
     }

@@ -10,13 +10,14 @@ use std::task::{Context, Waker};
 use std::thread;
 
 use informer_store::{Index, IndexValues, Lagged, ObjectKey, ResourceVersion, Store, WaitError};
+use proptest::prelude::*;
 use support::{Thing, Woken, block_on, poll_once};
 
 fn version(number: u64) -> ResourceVersion {
     ResourceVersion::from(number)
 }
 
-fn names(changes: &[informer_store::Change<Thing>]) -> Vec<String> {
+fn names(changes: &[informer_store::StoreChange<Thing>]) -> Vec<String> {
     changes
         .iter()
         .map(|change| change.key.to_string())
@@ -25,7 +26,7 @@ fn names(changes: &[informer_store::Change<Thing>]) -> Vec<String> {
 
 // INV-STORE-11
 #[test]
-fn a_wait_for_a_version_ends_once_the_store_has_it() {
+fn wait_until_ends_once_the_store_has_the_version() {
     let store: Store<Thing> = Store::new();
     let seven = version(7);
     assert_eq!(poll_once(store.wait_until(&seven)), None);
@@ -38,18 +39,18 @@ fn a_wait_for_a_version_ends_once_the_store_has_it() {
             store.len()
         }
     });
-    // The objects of the batch are there when its version is.
-    let mut batch = store.begin_batch();
-    batch.add(Thing::new("a")).expect("named");
-    batch.set_resource_version(version(8));
-    batch.commit();
+    // The objects of the transaction are there when its version is.
+    let mut transaction = store.transaction();
+    transaction.add(Thing::new("a")).expect("named");
+    transaction.set_resource_version(version(8));
+    transaction.commit();
     assert_eq!(waiter.join().expect("no panic"), 1);
     assert_eq!(poll_once(store.wait_until(&seven)), Some(Ok(())));
 }
 
 // INV-STORE-11, INV-STORE-12
 #[test]
-fn the_write_itself_wakes_who_waits() {
+fn write_wakes_waits_and_watches() {
     fn wakes(store: &Store<Thing>, future: impl Future<Output = Result<(), WaitError>>) {
         let woken = Arc::new(Woken::default());
         let mut future = pin!(future);
@@ -61,10 +62,10 @@ fn the_write_itself_wakes_who_waits() {
                 .is_pending()
         );
         assert!(!woken.is_woken());
-        let mut batch = store.begin_batch();
-        batch.add(Thing::new("a")).expect("named");
-        batch.set_resource_version(version(7));
-        batch.commit();
+        let mut transaction = store.transaction();
+        transaction.add(Thing::new("a")).expect("named");
+        transaction.set_resource_version(version(7));
+        transaction.commit();
         assert!(woken.is_woken());
         assert_eq!(poll_once(future), Some(Ok(())));
     }
@@ -78,7 +79,7 @@ fn the_write_itself_wakes_who_waits() {
 }
 
 #[test]
-fn a_wait_that_cannot_be_decided_fails_at_once() {
+fn wait_until_fails_at_once_if_versions_cannot_be_compared() {
     let store: Store<Thing> = Store::new();
     for wanted in ["", "0", "abc", "-5", "007"] {
         let wanted = ResourceVersion::new(wanted);
@@ -97,7 +98,7 @@ fn a_wait_that_cannot_be_decided_fails_at_once() {
 }
 
 #[test]
-fn closing_a_store_ends_every_wait() {
+fn close_ends_all_waits() {
     let store: Store<Thing> = Store::new();
     store.add(Thing::new("a")).expect("named");
     let waiters: Vec<_> = (0..3)
@@ -124,7 +125,7 @@ fn closing_a_store_ends_every_wait() {
 
 // INV-STORE-12
 #[test]
-fn a_watch_tells_of_its_own_key_and_value_only() {
+fn watch_is_woken_by_its_key_or_value_only() {
     let store = Store::new();
     let by_word: Index = store
         .add_index("words", |thing: &Thing, values: &mut IndexValues<'_>| {
@@ -134,53 +135,55 @@ fn a_watch_tells_of_its_own_key_and_value_only() {
     let mut all = store.watch();
     let mut a = store.watch_key("a");
     let mut x = store.watch_index(&by_word, "x");
-    let mut told = |what: &str, expected: [bool; 3]| {
+    let mut check = |what: &str, expected: [bool; 3]| {
         let mut found = [false; 3];
         for (found, watch) in found.iter_mut().zip([&mut all, &mut a, &mut x]) {
             *found = poll_once(watch.changed()).is_some();
         }
         assert_eq!(found, expected, "{what}");
     };
-    told("nothing yet", [false, false, false]);
+    check("no change", [false, false, false]);
     store.add(Thing::new("a").words(["y"])).expect("named");
-    told("a comes", [true, true, false]);
+    check("a is added", [true, true, false]);
     store.add(Thing::new("b").words(["x"])).expect("named");
-    told("b comes, with x", [true, false, true]);
+    check("b is added, with x", [true, false, true]);
     store.add(Thing::new("b").words(["x", "y"])).expect("named");
-    told("b is written and keeps x", [true, false, true]);
+    check("b is written and keeps x", [true, false, true]);
     store.add(Thing::new("b").words(["y"])).expect("named");
-    told("b loses x", [true, false, true]);
+    check("b loses x", [true, false, true]);
     store.add(Thing::new("b").words(["z"])).expect("named");
-    told("b changes elsewhere", [true, false, false]);
+    check("b changes elsewhere", [true, false, false]);
     store.delete("c");
-    told("nothing to delete", [false, false, false]);
-    let mut batch = store.begin_batch();
-    batch.add(Thing::new("a").words(["x"])).expect("named");
-    batch.add(Thing::new("c")).expect("named");
-    told("a batch at work", [false, false, false]);
-    batch.commit();
-    told("a batch at its end", [true, true, true]);
-    let mut batch = store.begin_batch();
-    batch.clear();
-    batch.commit();
-    told("all gone", [true, true, true]);
+    check("nothing to delete", [false, false, false]);
+    let mut transaction = store.transaction();
+    transaction
+        .add(Thing::new("a").words(["x"]))
+        .expect("named");
+    transaction.add(Thing::new("c")).expect("named");
+    check("an open transaction", [false, false, false]);
+    transaction.commit();
+    check("its commit", [true, true, true]);
+    let mut transaction = store.transaction();
+    transaction.clear();
+    transaction.commit();
+    check("all removed", [true, true, true]);
     store.set_resource_version(version(5));
-    told("a bookmark", [true, false, false]);
+    check("a bookmark", [true, false, false]);
 }
 
 #[test]
-fn a_watch_made_while_a_batch_is_at_work_hears_of_it() {
+fn watch_made_during_a_transaction_is_woken_by_its_commit() {
     let store = Store::new();
-    let mut batch = store.begin_batch();
-    batch.add(Thing::new("a")).expect("named");
+    let mut transaction = store.transaction();
+    transaction.add(Thing::new("a")).expect("named");
     let mut watch = store.watch_key("a");
     assert_eq!(poll_once(watch.changed()), None);
-    batch.commit();
+    transaction.commit();
     assert_eq!(poll_once(watch.changed()), Some(Ok(())));
 }
 
 #[test]
-fn a_watch_wakes_a_task_that_waits() {
+fn watch_wakes_its_task() {
     let store = Store::new();
     let mut watch = store.watch_key("a");
     let waiter = thread::spawn(move || {
@@ -194,17 +197,19 @@ fn a_watch_wakes_a_task_that_waits() {
 
 // INV-STORE-13
 #[test]
-fn changes_are_handed_out_in_order_with_what_was_before() {
+fn changes_are_returned_in_order_with_the_old_object() {
     let store = Store::new();
     store.add(Thing::new("early")).expect("named");
     let mut changes = store.subscribe(100);
     store.add(Thing::new("a").words(["1"])).expect("named");
-    let mut batch = store.begin_batch();
-    batch.add(Thing::new("a").words(["2"])).expect("named");
-    batch.remove("early");
-    batch.commit();
+    let mut transaction = store.transaction();
+    transaction
+        .add(Thing::new("a").words(["2"]))
+        .expect("named");
+    transaction.remove("early");
+    transaction.commit();
     drop({
-        let mut dropped = store.begin_batch();
+        let mut dropped = store.transaction();
         dropped.add(Thing::new("never")).expect("named");
         dropped
     });
@@ -219,11 +224,11 @@ fn changes_are_handed_out_in_order_with_what_was_before() {
     assert!(found[2].new.is_none() && found[2].old.is_some());
     assert_eq!(
         found[1].revision, found[2].revision,
-        "a batch has one revision"
+        "a transaction has one revision"
     );
     assert!(found[0].revision < found[1].revision);
     assert!(changes.next_changes().expect("nothing new").is_empty());
-    // Asked again from a revision, the same is said again.
+    // From a revision the same changes are returned again.
     assert_eq!(
         names(&changes.since(found[0].revision).expect("kept")),
         ["a", "early"]
@@ -232,7 +237,7 @@ fn changes_are_handed_out_in_order_with_what_was_before() {
 
 // INV-STORE-13
 #[test]
-fn who_falls_behind_is_told_and_goes_on_from_a_snapshot() {
+fn lagging_subscriber_gets_an_error_and_restarts_from_a_snapshot() {
     let store = Store::new();
     let mut changes = store.subscribe(3);
     for name in ["a", "b", "c"] {
@@ -259,16 +264,16 @@ fn who_falls_behind_is_told_and_goes_on_from_a_snapshot() {
     assert_eq!(names(&changes.next_changes().expect("up to date")), ["a"]);
 }
 
-// INV-STORE-13: a batch is in the log as a whole or not at all.
+// INV-STORE-13: a transaction is in the log as a whole or not at all.
 #[test]
-fn a_batch_greater_than_the_log_is_not_in_it() {
+fn transaction_larger_than_the_log_is_dropped_whole() {
     let store = Store::new();
     let mut changes = store.subscribe(2);
-    let mut batch = store.begin_batch();
+    let mut transaction = store.transaction();
     for name in ["a", "b", "c"] {
-        batch.add(Thing::new(name)).expect("named");
+        transaction.add(Thing::new(name)).expect("named");
     }
-    batch.commit();
+    transaction.commit();
     assert!(changes.next_changes().is_err());
     changes.restart();
     store.delete("a");
@@ -276,12 +281,12 @@ fn a_batch_greater_than_the_log_is_not_in_it() {
 }
 
 #[test]
-fn a_subscription_made_while_a_batch_is_at_work_knows_that_it_missed_it() {
+fn subscription_made_during_a_transaction_gets_an_error_for_it() {
     let store = Store::new();
-    let mut batch = store.begin_batch();
-    batch.add(Thing::new("a")).expect("named");
+    let mut transaction = store.transaction();
+    transaction.add(Thing::new("a")).expect("named");
     let mut changes = store.subscribe(10);
-    batch.commit();
+    transaction.commit();
     assert!(changes.next_changes().is_err());
     assert_eq!(changes.restart().len(), 1);
     store.delete("a");
@@ -289,7 +294,7 @@ fn a_subscription_made_while_a_batch_is_at_work_knows_that_it_missed_it() {
 }
 
 #[test]
-fn nothing_is_kept_once_nobody_follows() {
+fn log_is_empty_without_subscribers() {
     let store: Store<Thing> = Store::new();
     let thing = Arc::new(Thing::new("a"));
     let changes = store.subscribe(10);
@@ -313,21 +318,49 @@ fn nothing_is_kept_once_nobody_follows() {
     );
 }
 
+proptest! {
+    // INV-STORE-13
+    #[test]
+    fn any_capacity_of_a_subscription_returns_all_changes_or_an_error(
+        capacity in prop_oneof![0usize..6, Just(usize::MAX), any::<usize>()],
+        writes in prop::collection::vec(1usize..5, 0..12),
+    ) {
+        let store = Store::new();
+        let mut changes = store.subscribe(capacity);
+        let mut expected = 0;
+        for count in &writes {
+            let mut transaction = store.transaction();
+            for name in 0..*count {
+                transaction.add(Thing::new(&name.to_string())).expect("named");
+            }
+            transaction.commit();
+            expected += count;
+        }
+        match changes.next_changes() {
+            Ok(found) => {
+                prop_assert_eq!(found.len(), expected);
+                prop_assert!(expected <= capacity);
+            }
+            Err(Lagged { .. }) => prop_assert!(expected > capacity),
+        }
+    }
+}
+
 // INV-STORE-13: consumers on other threads see each change once.
 #[test]
-fn a_consumer_that_polls_beside_a_writer_ends_with_what_the_store_holds() {
+fn polled_changes_add_up_to_the_store_beside_a_writer() {
     let store: Store<Thing> = Store::new();
     let mut changes = store.subscribe(100_000);
     let writer = thread::spawn({
         let store = store.clone();
         move || {
             for round in 0..2000u64 {
-                let mut batch = store.begin_batch();
-                batch
+                let mut transaction = store.transaction();
+                transaction
                     .add(Thing::new(&format!("n{}", round % 37)).version(round))
                     .expect("named");
-                batch.remove(&format!("n{}", round % 11));
-                batch.commit();
+                transaction.remove(&format!("n{}", round % 11));
+                transaction.commit();
             }
         }
     });

@@ -27,7 +27,7 @@ fn plain(thing: &Thing, values: &mut IndexValues<'_>) {
 
 // INV-STORE-4; peers 53 (client-go panics here with its lock held, half done).
 #[test]
-fn an_object_whose_function_fails_is_left_out_of_that_index_alone() {
+fn failing_index_function_leaves_its_object_out_of_that_index_only() {
     let store = Store::new();
     store.add_index("words", words).expect("new");
     store.add_index("plain", plain).expect("new");
@@ -57,14 +57,17 @@ fn an_object_whose_function_fails_is_left_out_of_that_index_alone() {
     );
     assert!(store.by_index("words", "y").expect("there").is_empty());
     assert_eq!(store.by_index("plain", "x").expect("there").len(), 2);
-    let left_out: BTreeSet<String> = snapshot
-        .left_out("words")
+    let unindexed: BTreeSet<String> = snapshot
+        .unindexed_keys("words")
         .expect("there")
         .map(ToString::to_string)
         .collect();
-    assert_eq!(left_out, BTreeSet::from(["a".to_owned(), "b".to_owned()]));
+    assert_eq!(unindexed, BTreeSet::from(["a".to_owned(), "b".to_owned()]));
     let status = store.index_status("words").expect("there");
-    assert_eq!((status.left_out, status.failures, status.values), (2, 2, 1));
+    assert_eq!(
+        (status.unindexed, status.failures, status.values),
+        (2, 2, 1)
+    );
     let last = status.last_failure.expect("there was one");
     assert!(last.panicked);
     assert_eq!((last.key.as_str(), &*last.message), ("b", "no way: b"));
@@ -80,13 +83,13 @@ fn an_object_whose_function_fails_is_left_out_of_that_index_alone() {
     store.add(Thing::new("a").words(["x"])).expect("named");
     store.delete("b");
     let status = store.index_status("words").expect("there");
-    assert_eq!((status.left_out, status.failures), (0, 2));
+    assert_eq!((status.unindexed, status.failures), (0, 2));
     assert_eq!(store.by_index("words", "x").expect("there").len(), 2);
 }
 
 // INV-STORE-4
 #[test]
-fn an_index_added_late_leaves_out_what_it_cannot_read() {
+fn late_index_leaves_out_failing_objects() {
     let store = Store::new();
     store.add(Thing::new("a").words(["x"])).expect("named");
     store.add(Thing::new("b").words(["panic"])).expect("named");
@@ -98,12 +101,12 @@ fn an_index_added_late_leaves_out_what_it_cannot_read() {
     store.add_index("words", words).expect("new");
     assert_eq!(failures.load(Ordering::Relaxed), 1);
     assert_eq!(store.by_index("words", "x").expect("there").len(), 1);
-    assert_eq!(store.index_status("words").expect("there").left_out, 1);
+    assert_eq!(store.index_status("words").expect("there").unindexed, 1);
 }
 
-// INV-STORE-4: what the function said when the object was written is what is undone, whatever it would say now.
+// INV-STORE-4: the values that the function gave when the object was written are removed, whatever it would give now.
 #[test]
-fn a_function_that_answers_differently_each_time_leaves_nothing_behind() {
+fn impure_index_function_leaves_no_values_behind() {
     let store = Store::new();
     let calls = AtomicUsize::new(0);
     store
@@ -125,7 +128,7 @@ fn a_function_that_answers_differently_each_time_leaves_nothing_behind() {
 
 // INV-STORE-3; S6: client-go once refused indexes after the start, and never removes one.
 #[test]
-fn indexes_come_and_go_at_any_time_all_or_none() {
+fn indexes_are_added_all_or_none_and_removed_at_any_time() {
     let store = Store::new();
     store.add(Thing::new("a/x").words(["w"])).expect("named");
     store.add_index("words", plain).expect("new");
@@ -170,7 +173,7 @@ fn indexes_come_and_go_at_any_time_all_or_none() {
 }
 
 #[test]
-fn an_index_says_what_it_cannot_answer() {
+fn index_errors_name_the_reason() {
     let store = Store::new();
     let typed = store
         .add_typed_index(

@@ -49,7 +49,7 @@ fn in_use(region: &Region<'_, System>) -> isize {
 /// One test, as the allocator counts for the whole process.
 // INV-STORE-14
 #[test]
-fn a_store_is_small_and_gives_its_memory_back() {
+fn store_is_small_and_returns_its_memory() {
     let things = things();
     let region = Region::new(ALLOCATOR);
     let store = indexed();
@@ -101,9 +101,9 @@ fn a_store_is_small_and_gives_its_memory_back() {
         "{added:.1} bytes an object beyond the object itself"
     );
 
-    let mut batch = store.begin_batch();
-    batch.clear();
-    batch.commit();
+    let mut transaction = store.transaction();
+    transaction.clear();
+    transaction.commit();
     assert!(in_use(&region) <= empty + SLACK);
 
     // A million namespaces that come and go, ten at a time, beside one that stays. Fewer where nothing is optimised.

@@ -8,8 +8,8 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 use informer_store::{
-    Batch, Changes, Index, IndexError, IndexValues, LabelSelector, ObjectKey, ResourceVersion,
-    Snapshot, Store, Watch,
+    Index, IndexError, IndexValues, LabelSelector, ObjectKey, ResourceVersion, Snapshot, Store,
+    StoreChanges, StoreWatch, Transaction,
 };
 use proptest::prelude::*;
 use support::Thing;
@@ -18,8 +18,8 @@ use support::Thing;
 fn words(thing: &Thing, values: &mut IndexValues<'_>) -> Result<(), String> {
     for word in &thing.words {
         match word.as_str() {
-            "fail" => return Err("told to".into()),
-            "panic" => std::panic::panic_any("told to"),
+            "fail" => return Err("as asked".into()),
+            "panic" => std::panic::panic_any("as asked"),
             word => values.push(word),
         }
     }
@@ -45,7 +45,7 @@ enum Write {
 #[derive(Debug, Clone)]
 enum Step {
     Single(Write),
-    Batch { writes: Vec<Write>, commit: bool },
+    Transaction { writes: Vec<Write>, commit: bool },
     Replace(Vec<Thing>, u64),
     AddIndex(usize),
     RemoveIndex(usize),
@@ -92,7 +92,7 @@ fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
         10 => write().prop_map(Step::Single),
         4 => (prop::collection::vec(batched, 0..8), prop::bool::weighted(0.7))
-            .prop_map(|(writes, commit)| Step::Batch { writes, commit }),
+            .prop_map(|(writes, commit)| Step::Transaction { writes, commit }),
         1 => (prop::collection::vec(thing(), 0..12), 1u64..100)
             .prop_map(|(things, version)| Step::Replace(things, version)),
         1 => (0usize..4).prop_map(Step::AddIndex),
@@ -142,10 +142,10 @@ impl Model {
         }
     }
 
-    /// The values of each key in an index, and the keys left out, from scratch.
+    /// The values of each key in an index, and the unindexed keys, from scratch.
     fn index(&self, name: &str) -> (BTreeMap<String, BTreeSet<String>>, BTreeSet<String>) {
         let mut values: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
-        let mut left_out = BTreeSet::new();
+        let mut unindexed = BTreeSet::new();
         for (key, thing) in &self.objects {
             let bad = thing
                 .words
@@ -162,7 +162,7 @@ impl Model {
                     .map(|word| word.len().to_string())
                     .collect(),
                 _ if bad => {
-                    left_out.insert(key.clone());
+                    unindexed.insert(key.clone());
                     Vec::new()
                 }
                 _ => thing.words.clone(),
@@ -171,7 +171,7 @@ impl Model {
                 values.entry(value).or_default().insert(key.clone());
             }
         }
-        (values, left_out)
+        (values, unindexed)
     }
 }
 
@@ -179,20 +179,20 @@ fn old_texts(object: Option<Arc<Thing>>) -> Option<Thing> {
     object.map(|object| (*object).clone())
 }
 
-fn apply_to_batch(batch: &mut Batch<'_, Thing>, write: &Write) -> Option<Arc<Thing>> {
+fn apply_to_batch(transaction: &mut Transaction<'_, Thing>, write: &Write) -> Option<Arc<Thing>> {
     match write {
-        Write::Upsert(thing) => batch.upsert(ObjectKey::of(thing), Arc::new(thing.clone())),
-        Write::Remove(key) => batch.remove(key),
+        Write::Upsert(thing) => transaction.upsert(ObjectKey::of(thing), Arc::new(thing.clone())),
+        Write::Remove(key) => transaction.remove(key),
         Write::MarkStale(key) => {
-            batch.mark_stale(key);
+            transaction.mark_stale(key);
             None
         }
         Write::SetVersion(version) => {
-            batch.set_resource_version(ResourceVersion::from(*version));
+            transaction.set_resource_version(ResourceVersion::from(*version));
             None
         }
         Write::Clear => {
-            batch.clear();
+            transaction.clear();
             None
         }
     }
@@ -207,9 +207,9 @@ fn apply_single(store: &Store<Thing>, write: &Write) -> Option<Arc<Thing>> {
             None
         }
         Write::MarkStale(_) | Write::Clear => {
-            let mut batch = store.begin_batch();
-            apply_to_batch(&mut batch, write);
-            batch.commit();
+            let mut transaction = store.transaction();
+            apply_to_batch(&mut transaction, write);
+            transaction.commit();
             None
         }
     }
@@ -324,13 +324,13 @@ fn same_index(snapshot: &Snapshot<Thing>, model: &Model, name: &str) -> Result<(
     let status = snapshot.index_status(name).expect("it is there");
     prop_assert_eq!(status.values, expected.len());
     prop_assert_eq!(found, expected);
-    prop_assert_eq!(status.left_out, expected_left_out.len());
-    let left_out: BTreeSet<String> = snapshot
-        .left_out(name)
+    prop_assert_eq!(status.unindexed, expected_left_out.len());
+    let unindexed: BTreeSet<String> = snapshot
+        .unindexed_keys(name)
         .expect("it is there")
         .map(ToString::to_string)
         .collect();
-    prop_assert_eq!(left_out, expected_left_out);
+    prop_assert_eq!(unindexed, expected_left_out);
     Ok(())
 }
 
@@ -360,9 +360,9 @@ fn same_order(
 
 /// Those who follow the store from its beginning: a change log that is folded into a map, and watches.
 struct Followers {
-    changes: Changes<Thing>,
+    changes: StoreChanges<Thing>,
     folded: BTreeMap<String, Thing>,
-    watches: Vec<(Watched, Watch<Thing>)>,
+    watches: Vec<(Watched, StoreWatch<Thing>)>,
 }
 
 #[derive(Debug)]
@@ -453,22 +453,22 @@ fn run(steps: Vec<Step>) -> Result<(), TestCaseError> {
                 let old = old_texts(apply_single(&store, &write));
                 prop_assert_eq!(old, old_texts(model.write(&write)));
             }
-            Step::Batch { writes, commit } => {
+            Step::Transaction { writes, commit } => {
                 let mut after = model.clone();
-                let mut batch = store.begin_batch();
+                let mut transaction = store.transaction();
                 for write in &writes {
-                    let old = old_texts(apply_to_batch(&mut batch, write));
+                    let old = old_texts(apply_to_batch(&mut transaction, write));
                     prop_assert_eq!(old, old_texts(after.write(write)));
                     if let Write::Upsert(thing) = write {
                         let key = ObjectKey::of(thing);
-                        prop_assert_eq!(batch.get(&key).map(|object| &**object), Some(thing));
+                        prop_assert_eq!(transaction.get(&key).map(|object| &**object), Some(thing));
                     }
-                    prop_assert_eq!(batch.len(), after.objects.len());
+                    prop_assert_eq!(transaction.len(), after.objects.len());
                 }
                 // Nobody sees any of it yet.
                 same(&store.snapshot(), &model)?;
                 if commit {
-                    batch.commit();
+                    transaction.commit();
                     model = after;
                 }
             }
@@ -524,21 +524,21 @@ proptest! {
 
     // INV-STORE-1, INV-STORE-2, INV-STORE-3, INV-STORE-4; ST1-ST4; peers 51, 53.
     #[test]
-    fn the_store_and_every_index_equal_maps_rebuilt_from_scratch(
+    fn store_and_indexes_match_model(
         steps in prop::collection::vec(step(), 0..60),
     ) {
         quiet_panics(|| run(steps))?;
     }
 }
 
-/// Index functions panic here by the thousand; their messages say nothing.
+/// Index functions panic here by the thousand; their messages are of no use.
 fn quiet_panics<R>(work: impl FnOnce() -> R) -> R {
     use std::sync::Once;
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
         let usual = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |info| {
-            if info.payload().downcast_ref::<&str>() != Some(&"told to") {
+            if info.payload().downcast_ref::<&str>() != Some(&"as asked") {
                 usual(info);
             }
         }));

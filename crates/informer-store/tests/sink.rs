@@ -1,11 +1,14 @@
-//! A store that a reflector feeds directly: the `DeltaSink` side.
+//! A store that is fed directly, as a `DeltaSink`.
 
 mod support;
 
 use std::sync::Arc;
 
+use informer_store::proptest::{
+    SinkModel, SinkStep, SinkUnderTest, check_steps, check_table, sink_steps, versions,
+};
 use informer_store::{
-    Deletion, DeltaSink, Known, ObjectKey, Replace, ReplaceEnd, ResourceVersion, Store,
+    Deletion, DeltaSink, ListEnd, ObjectKey, ObjectList, ObjectVersion, ResourceVersion, Store,
 };
 use proptest::prelude::*;
 use support::Thing;
@@ -18,65 +21,102 @@ fn version(number: u64) -> ResourceVersion {
     ResourceVersion::from(number)
 }
 
-/// The `uid` life of `a` at this version.
+/// The object `a` with this UID at this version.
 fn a(uid: &str, version: u64) -> Arc<Thing> {
     Arc::new(Thing::new("a").uid(uid).version(version))
 }
 
-fn holds(store: &Store<Thing>) -> Option<(String, String)> {
+fn stored(store: &Store<Thing>) -> Option<(String, String)> {
     let thing = store.get("a")?;
     Some((thing.meta.uid.clone()?, thing.meta.version.clone()?))
 }
 
-/// A store that was fed a list with this copy of `a`.
+/// Feeds a list of these objects.
+fn replace<const N: usize>(store: &Store<Thing>, objects: [Arc<Thing>; N], end: ListEnd) {
+    let list = objects
+        .into_iter()
+        .map(|object| (ObjectKey::of(&*object), object))
+        .collect();
+    DeltaSink::replace(store, list, end);
+}
+
+/// A store that was fed a list with this version of `a`.
 fn fed(uid: &str, at: u64) -> Store<Thing> {
     let store = Store::new();
-    let mut list = store.begin_replace();
-    list.insert(key("a"), a(uid, at));
-    list.finish(ReplaceEnd::new(version(at)));
+    replace(&store, [a(uid, at)], ListEnd::new(version(at)));
     store
 }
 
-// INV-STORE-8
+fn thing((key, version): (ObjectKey, ObjectVersion)) -> Thing {
+    let mut thing = Thing::new(key.as_str());
+    thing.meta.uid = version.uid.map(|uid| uid.to_string());
+    thing.meta.version = version.resource_version.map(|version| version.to_string());
+    thing
+}
+
+// INV-STORE-7, INV-STORE-8, INV-STORE-9
 #[test]
-fn an_older_copy_never_replaces_a_newer_one() {
-    for (uid, at, expected) in [
-        ("1", 4, ("1", "5")),
-        ("2", 4, ("1", "5")),
-        ("1", 6, ("1", "6")),
-        ("2", 6, ("2", "6")),
-    ] {
-        let store = fed("1", 5);
-        DeltaSink::update(&store, key("a"), a(uid, at));
-        let expected = (expected.0.to_owned(), expected.1.to_owned());
-        assert_eq!(holds(&store), Some(expected), "after {uid} at {at}");
-        assert_eq!(store.resource_version(), Some(version(at.max(5))));
+fn store_follows_the_table_of_sinks() {
+    check_table(Store::<Thing>::new, thing);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(1000))]
+
+    // INV-STORE-7, INV-STORE-8, INV-STORE-9
+    #[test]
+    fn store_matches_sink_model(steps in sink_steps(versions().prop_map(thing), 0..25)) {
+        check_steps(&mut Store::<Thing>::new(), &steps)?;
+    }
+
+    // INV-STORE-8
+    #[test]
+    fn sink_never_goes_back_within_one_uid(
+        steps in sink_steps(versions().prop_map(thing), 0..25),
+    ) {
+        let mut store = Store::<Thing>::new();
+        let mut model = SinkModel::default();
+        for (_, step) in &steps {
+            if !model.apply(step) {
+                continue;
+            }
+            let before = store.snapshot();
+            step.feed(&store);
+            let is_rewind = matches!(step, SinkStep::Replace(_, end) if end.rewind);
+            for (key, after) in store.snapshot().iter().filter(|_| !is_rewind) {
+                let Some(before) = before.get(key) else { continue };
+                let same_uid = before.meta.uid.is_some() && before.meta.uid == after.meta.uid;
+                let number = |thing: &Thing| {
+                    let version = thing.meta.version.as_ref()?.parse::<u64>().ok()?;
+                    // The API's "any version" is none.
+                    Some(version).filter(|version| *version > 0)
+                };
+                if let (true, Some(old), Some(new)) = (same_uid, number(before), number(after)) {
+                    prop_assert!(old <= new, "{} went from {} to {}", key, old, new);
+                }
+            }
+            prop_assert_eq!(&store.applied(), model.applied());
+        }
+    }
+
+    // INV-STORE-8; 3.3.2 of the protocol: per key the store follows the server's order.
+    #[test]
+    fn repeated_and_late_events_of_one_uid_leave_the_newest_state(
+        deliveries in prop::collection::vec(1u64..20, 0..40),
+    ) {
+        let store = fed("1", 1);
+        let mut newest = 1;
+        for at in deliveries {
+            DeltaSink::update(&store, key("a"), a("1", at));
+            newest = newest.max(at);
+            prop_assert_eq!(stored(&store), Some(("1".to_owned(), newest.to_string())));
+            prop_assert_eq!(store.resource_version(), Some(version(newest)));
+        }
     }
 }
 
-// INV-STORE-8
 #[test]
-fn a_late_deletion_of_an_earlier_life_leaves_the_present_one() {
-    for (uid, at, stays) in [
-        (Some("1"), Some(9), false),
-        (Some("1"), None, false),
-        (Some("0"), Some(4), true),
-        (Some("0"), None, true),
-        // Somebody deleted a later life: this one is gone as well.
-        (Some("2"), Some(9), false),
-        (None, Some(9), false),
-        (None, Some(4), true),
-        (None, None, false),
-    ] {
-        let store = fed("1", 5);
-        let deletion = Deletion::without_object(uid.map(Into::into), at.map(version));
-        DeltaSink::delete(&store, key("a"), deletion);
-        assert_eq!(store.contains("a"), stays, "deleted: {uid:?} at {at:?}");
-    }
-}
-
-#[test]
-fn opaque_versions_are_taken_as_they_come() {
+fn opaque_versions_are_stored_in_the_order_of_events() {
     let store = Store::new();
     for at in ["x", "b", "7"] {
         DeltaSink::update(
@@ -84,232 +124,201 @@ fn opaque_versions_are_taken_as_they_come() {
             key("a"),
             Arc::new(Thing::new("a").uid("1").version(at)),
         );
-        assert_eq!(holds(&store), Some(("1".to_owned(), at.to_owned())));
+        assert_eq!(stored(&store), Some(("1".to_owned(), at.to_owned())));
         assert_eq!(store.resource_version(), Some(ResourceVersion::new(at)));
     }
 }
 
+// INV-STORE-8: a collection that several histories meet in.
+#[test]
+fn object_of_a_lower_version_than_the_list_is_stored_and_updated() {
+    let store = fed("1", 500);
+    let b = |version: u64| Arc::new(Thing::new("b").uid("2").version(version));
+    DeltaSink::add(&store, key("b"), b(20));
+    assert_eq!(store.get("b"), Some(b(20)));
+    DeltaSink::update(&store, key("b"), b(21));
+    assert_eq!(store.get("b"), Some(b(21)));
+    assert_eq!(
+        store.resource_version(),
+        Some(version(500)),
+        "it never goes back"
+    );
+    // A deletion that carries the version of the last change, or an older one.
+    DeltaSink::delete(&store, key("b"), Deletion::of(b(20)));
+    assert!(!store.contains("b"));
+}
+
 // INV-STORE-9
 #[test]
-fn what_cannot_be_decoded_leaves_the_last_good_copy_marked() {
+fn undecodable_object_keeps_the_last_decodable_one_as_stale() {
     let store = fed("1", 5);
-    store.set_aside(key("a"), Some(version(7)));
-    assert_eq!(holds(&store), Some(("1".into(), "5".into())));
+    store.undecodable(key("a"), Some(version(7)));
+    assert_eq!(stored(&store), Some(("1".into(), "5".into())));
     assert!(store.snapshot().is_stale("a"));
     assert_eq!(store.snapshot().stale_count(), 1);
     assert_eq!(store.resource_version(), Some(version(7)));
-    // One that was never here leaves nothing but the version.
-    store.set_aside(key("b"), Some(version(8)));
+    // An unknown one leaves nothing but the version.
+    store.undecodable(key("b"), Some(version(8)));
     assert_eq!(store.len(), 1);
     assert_eq!(store.resource_version(), Some(version(8)));
-    // The next good copy clears the mark; so does a deletion with it.
+    // The next decodable one clears the mark; so does a deletion.
     DeltaSink::update(&store, key("a"), a("1", 9));
     assert!(!store.snapshot().is_stale("a"));
-    store.set_aside(key("a"), Some(version(10)));
-    DeltaSink::delete(
-        &store,
-        key("a"),
-        Deletion::without_object(None, Some(version(11))),
-    );
+    store.undecodable(key("a"), Some(version(10)));
+    let deletion = ObjectVersion::new(None, Some(version(11)));
+    DeltaSink::delete(&store, key("a"), Deletion::without_object(deletion));
     assert_eq!(store.snapshot().stale_count(), 0);
     assert!(store.is_empty());
 }
 
-// INV-STORE-9: a list that holds the stored copy says that it is the newest after all.
+// INV-STORE-9: a list that has the stored version shows that it is the newest.
 #[test]
-fn a_list_marks_and_clears_what_is_out_of_date() {
+fn list_marks_and_clears_stale_objects() {
     let store = fed("1", 5);
-    let mut list = store.begin_replace();
-    list.set_aside(key("a"));
-    list.set_aside(key("b"));
-    list.finish(ReplaceEnd::new(version(7)));
+    let mut list = ObjectList::new();
+    list.insert_undecodable(key("a"));
+    list.insert_undecodable(key("b"));
+    DeltaSink::replace(&store, list, ListEnd::new(version(7)));
     assert!(store.snapshot().is_stale("a"));
     assert_eq!(store.len(), 1);
-    let mut list = store.begin_replace();
-    list.keep(key("a"));
-    list.finish(ReplaceEnd::new(version(8)));
+    replace(&store, [a("1", 5)], ListEnd::new(version(8)));
+    assert!(!store.snapshot().is_stale("a"));
+    // The stored allocation itself, as decoders give it.
+    store.undecodable(key("a"), None);
+    let stored = store.get("a").expect("it is listed");
+    replace(&store, [stored], ListEnd::new(version(9)));
     assert!(!store.snapshot().is_stale("a"));
 }
 
 // INV-STORE-9: the same for a feeder with a queue.
 #[test]
-fn a_batch_marks_and_clears_what_is_out_of_date() {
+fn transaction_marks_and_clears_stale_objects() {
     let store = fed("1", 5);
-    let mut batch = store.begin_batch();
-    assert!(batch.mark_stale("a") && !batch.mark_stale("b"));
-    batch.commit();
+    let mut transaction = store.transaction();
+    assert!(transaction.mark_stale("a") && !transaction.mark_stale("b"));
+    transaction.commit();
     assert!(store.snapshot().is_stale("a"));
     let revision = store.revision();
-    let mut batch = store.begin_batch();
-    assert!(batch.confirm("a") && !batch.confirm("b"));
-    batch.commit();
+    let mut transaction = store.transaction();
+    assert!(transaction.mark_stale("a"), "it exists");
+    transaction.commit();
+    assert_eq!(store.revision(), revision, "nothing was changed");
+    let mut transaction = store.transaction();
+    assert!(transaction.clear_stale("a") && !transaction.clear_stale("b"));
+    transaction.commit();
     assert!(!store.snapshot().is_stale("a"));
     assert_eq!(store.revision(), revision + 1);
-    let mut batch = store.begin_batch();
-    assert!(batch.confirm("a"), "it is here");
-    batch.commit();
+    let mut transaction = store.transaction();
+    assert!(transaction.clear_stale("a"), "it exists");
+    transaction.commit();
     assert_eq!(store.revision(), revision + 1, "nothing was changed");
 }
 
-// INV-STORE-8: a watch that starts at no version first tells of everything, in the order of keys or in none.
+// INV-STORE-8: a watch without a resource version first sends all objects, in the order of keys or in none.
 #[test]
-fn what_a_watch_from_no_version_tells_of_is_kept_in_any_order() {
+fn initial_objects_of_a_watch_without_version_do_not_move_the_version() {
     for unset in ["", "0"] {
         let store = Store::new();
-        store
-            .begin_replace()
-            .finish(ReplaceEnd::new(ResourceVersion::new(unset)));
+        replace(&store, [], ListEnd::new(ResourceVersion::new(unset)));
         for (name, at) in [("a", 50), ("b", 30), ("c", 40), ("b", 20)] {
-            DeltaSink::add(&store, key(name), Arc::new(Thing::new(name).version(at)));
-            let known = store.resource_version();
-            assert_eq!(known, Some(unset.into()), "more may be on its way");
+            let object = Thing::new(name).uid(name).version(at);
+            DeltaSink::add(&store, key(name), Arc::new(object));
+            assert_eq!(
+                store.resource_version(),
+                Some(unset.into()),
+                "more may follow"
+            );
         }
         assert_eq!(store.len(), 3);
-        let b = store.get("b").expect("there");
-        assert_eq!(
-            b.meta.version.as_deref(),
-            Some("30"),
-            "older copies are late"
+        let b = store.get("b").expect("it was added");
+        assert_eq!(b.meta.version.as_deref(), Some("30"));
+        // A change is sent in its turn, after all that.
+        DeltaSink::update(
+            &store,
+            key("a"),
+            Arc::new(Thing::new("a").uid("a").version(60)),
         );
-        // A change is told of in its turn, after all that.
-        DeltaSink::update(&store, key("a"), a("1", 60));
         assert_eq!(store.resource_version(), Some(version(60)));
-        DeltaSink::add(&store, key("d"), Arc::new(Thing::new("d").version(55)));
-        assert!(!store.contains("d"), "what is older is gone again");
         DeltaSink::add(&store, key("d"), Arc::new(Thing::new("d").version(61)));
         assert_eq!(store.resource_version(), Some(version(61)));
     }
 }
 
 #[test]
-fn bookmarks_move_the_version_forward_only() {
+fn bookmark_moves_the_version_forward_only() {
     let store: Store<Thing> = Store::new();
-    for (bookmark, expected) in [(5, 5), (3, 5), (9, 9)] {
-        store.bookmark(version(bookmark));
-        assert_eq!(store.resource_version(), Some(version(expected)));
+    for (bookmark, expected) in [("5", "5"), ("3", "5"), ("9", "9"), ("0", "9"), ("", "9")] {
+        store.bookmark(bookmark.into());
+        assert_eq!(store.resource_version(), Some(expected.into()));
     }
 }
 
 // INV-STORE-7
 #[test]
-fn a_list_is_seen_whole_or_not_at_all_and_equal_objects_keep_their_arc() {
+fn list_is_visible_whole_or_not_at_all_and_equal_objects_keep_their_arc() {
     let store = fed("1", 5);
-    let kept = store.get("a").expect("there");
+    let kept = store.get("a").expect("it was listed");
     DeltaSink::add(&store, key("gone"), Arc::new(Thing::new("gone").version(6)));
-    let mut list = store.begin_replace();
+    let mut list = ObjectList::new();
     list.insert(key("a"), a("1", 5));
     list.insert(key("b"), Arc::new(Thing::new("b").version(7)));
     list.insert(key("c"), Arc::new(Thing::new("c").version(7)));
     list.remove(&key("c"));
-    assert_eq!(store.len(), 2, "nothing of it is seen yet");
     let before = store.snapshot();
-    list.finish(ReplaceEnd::new(version(8)));
+    DeltaSink::replace(&store, list, ListEnd::new(version(8)));
     assert_eq!(store.keys(), [key("a"), key("b")]);
-    assert!(Arc::ptr_eq(&store.get("a").expect("there"), &kept));
+    assert_eq!(store.revision(), before.revision() + 1, "one step");
+    assert!(Arc::ptr_eq(&store.get("a").expect("it is listed"), &kept));
     assert_eq!(before.len(), 2);
     assert_eq!(store.resource_version(), Some(version(8)));
 
-    let mut dropped = store.begin_replace();
-    dropped.insert(key("z"), Arc::new(Thing::new("z")));
-    drop(dropped);
+    let mut transaction = store.transaction();
+    transaction.replace(ObjectList::new(), &ListEnd::new(version(9)));
+    assert!(transaction.is_empty());
+    drop(transaction);
     assert_eq!(store.len(), 2);
 }
 
-// INV-STORE-8
+// INV-STORE-8: a server whose versions went back can reuse a UID and version.
 #[test]
-fn an_older_list_changes_nothing_but_a_rewind_holds() {
+fn rewind_replaces_even_an_object_of_the_same_version() {
     let store = fed("1", 50);
+    let stored = store.get("a").expect("it was listed");
     let list = |rewind| {
-        let mut list = store.begin_replace();
-        list.insert(key("a"), a("1", 30));
-        list.insert(key("b"), Arc::new(Thing::new("b").version(20)));
-        list.finish(ReplaceEnd::new(version(40)).rewind(rewind));
-    };
-    list(false);
-    assert_eq!(holds(&store), Some(("1".into(), "50".into())));
-    assert_eq!(
-        (store.len(), store.resource_version()),
-        (1, Some(version(50)))
-    );
-    list(true);
-    assert_eq!(holds(&store), Some(("1".into(), "30".into())));
-    assert_eq!(
-        (store.len(), store.resource_version()),
-        (2, Some(version(40)))
-    );
-}
-
-// INV-STORE-8: what a server wrote after it went back can have a UID and version that were seen before.
-#[test]
-fn a_rewind_replaces_even_a_copy_of_the_same_version() {
-    let store = fed("1", 50);
-    let stored = store.get("a").expect("it was added");
-    let list = |rewind| {
-        let mut list = store.begin_replace();
-        list.insert(key("a"), a("1", 50));
-        list.finish(ReplaceEnd::new(version(50)).rewind(rewind));
+        let end = ListEnd::new(version(50)).rewind(rewind);
+        replace(&store, [a("1", 50)], end);
         store.get("a").expect("it is listed")
     };
     assert!(Arc::ptr_eq(&stored, &list(false)));
     assert!(!Arc::ptr_eq(&stored, &list(true)));
 }
 
+// INV-STORE-8
 #[test]
-fn a_sink_says_which_copy_it_knows() {
-    let store = fed("1", 5);
-    let known = DeltaSink::known(&store, &key("a")).expect("it is here");
-    assert!(known.is_same_copy(&Known::of(&*a("1", 5))));
-    assert!(!known.is_same_copy(&Known::of(&*a("1", 6))));
-    assert_eq!(DeltaSink::known(&store, &key("b")), None);
-}
-
-proptest! {
-    // INV-STORE-8; 3.3.2 of the protocol: per key the store follows the server's order.
-    #[test]
-    fn events_in_any_order_and_any_number_leave_the_newest_state(
-        history in prop::collection::vec(prop::bool::weighted(0.7), 1..20),
-        deliveries in prop::collection::vec(any::<prop::sample::Index>(), 0..40),
-    ) {
-        // The server's history of one key: lives that are written and end.
-        let mut lives = 0;
-        let mut is_alive = false;
-        let mut events = Vec::new();
-        for (at, writes) in (1u64..).zip(history) {
-            let writes = writes || !is_alive;
-            if !is_alive {
-                lives += 1;
-            }
-            is_alive = writes;
-            events.push((at, writes, lives.to_string()));
-        }
-        let store = Store::new();
-        let mut newest = 0;
-        let mut expected = None;
-        for delivery in deliveries {
-            let (at, writes, uid) = delivery.get(&events);
-            if *writes {
-                DeltaSink::update(&store, key("a"), a(uid, *at));
-            } else {
-                DeltaSink::delete(&store, key("a"), Deletion::of(a(uid, *at)));
-            }
-            if *at >= newest {
-                newest = *at;
-                expected = writes.then(|| (uid.clone(), at.to_string()));
-            }
-            prop_assert_eq!(holds(&store), expected.clone());
-            prop_assert_eq!(store.resource_version(), Some(version(newest)));
-        }
-    }
-}
-
-// INV-STORE-8: a list whose own version says nothing is looked at object by object.
-#[test]
-fn an_older_object_in_a_list_of_unknown_age_does_not_replace_a_newer_one() {
+fn rewind_moves_objects_and_version_back() {
     let store = fed("1", 50);
-    let mut list = store.begin_replace();
-    list.insert(key("a"), a("1", 30));
-    list.insert(key("b"), Arc::new(Thing::new("b").version(20)));
-    list.finish(ReplaceEnd::new(ResourceVersion::new("opaque")));
-    assert_eq!(holds(&store), Some(("1".into(), "50".into())));
-    assert_eq!(store.len(), 2);
+    let b = Arc::new(Thing::new("b").version(20));
+    replace(
+        &store,
+        [a("1", 30), b],
+        ListEnd::new(version(40)).rewind(true),
+    );
+    assert_eq!(stored(&store), Some(("1".into(), "30".into())));
+    assert_eq!(
+        (store.len(), store.resource_version()),
+        (2, Some(version(40)))
+    );
+}
+
+#[test]
+fn newest_returns_the_stored_key_and_object() {
+    let store = fed("1", 5);
+    let asked = key("a");
+    let (stored, object) = DeltaSink::newest(&store, &asked).expect("it is stored");
+    assert!(Arc::ptr_eq(&object, &store.get("a").expect("it is stored")));
+    assert!(
+        !std::ptr::eq(stored.as_str(), asked.as_str()),
+        "the stored key"
+    );
+    assert_eq!(DeltaSink::newest(&store, &key("b")), None);
 }

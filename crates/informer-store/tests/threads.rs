@@ -11,7 +11,7 @@ use support::Thing;
 
 const KEYS: u64 = 200;
 
-/// Things of one generation: every write of a batch carries its number.
+/// Things of one generation: every write of a transaction carries its number.
 fn thing(key: u64, generation: u64) -> Thing {
     let word = format!("g{}", generation % 5);
     Thing::new(&format!("ns-{}/n{key}", key % 3))
@@ -23,12 +23,12 @@ fn words(thing: &Thing, values: &mut IndexValues<'_>) {
     values.extend(thing.words.iter().map(String::as_str));
 }
 
-/// All objects and all indexes speak of one generation. Returns it.
+/// Checks that all objects and indexes are of one generation. Returns it.
 fn generation_of(snapshot: &Snapshot<Thing>) -> u64 {
     let version = snapshot
         .resource_version()
         .and_then(ResourceVersion::as_u64);
-    let generation = version.expect("set with each batch");
+    let generation = version.expect("set with each transaction");
     let text = generation.to_string();
     assert_eq!(snapshot.len() as u64, KEYS);
     assert!(
@@ -47,16 +47,16 @@ fn generation_of(snapshot: &Snapshot<Thing>) -> u64 {
 
 // INV-STORE-1, INV-STORE-2; S1.
 #[test]
-fn a_snapshot_is_of_one_batch_whatever_writers_do() {
+fn snapshot_has_one_transaction_beside_writers() {
     let store = Store::new();
     store.add_index("words", words).expect("new");
     let write = |generation: u64| {
-        let mut batch = store.begin_batch();
+        let mut transaction = store.transaction();
         for key in 0..KEYS {
-            batch.add(thing(key, generation)).expect("named");
+            transaction.add(thing(key, generation)).expect("named");
         }
-        batch.set_resource_version(ResourceVersion::from(generation));
-        batch.commit();
+        transaction.set_resource_version(ResourceVersion::from(generation));
+        transaction.commit();
     };
     write(1);
     let done = AtomicBool::new(false);
@@ -86,7 +86,7 @@ fn a_snapshot_is_of_one_batch_whatever_writers_do() {
 
 // INV-STORE-5: single writes in place and beside snapshots, from two threads, lose nothing.
 #[test]
-fn writers_take_turns() {
+fn concurrent_writes_are_not_lost() {
     let store = Store::new();
     store.add_index("words", words).expect("new");
     let done = AtomicBool::new(false);
@@ -139,7 +139,7 @@ fn writers_take_turns() {
 
 // INV-STORE-6; peers 55: readers that list without end do not keep a writer from writing.
 #[test]
-fn a_writer_goes_on_beside_readers_that_list_in_a_loop() {
+fn writer_proceeds_beside_readers_that_list_in_a_loop() {
     let store: Store<Thing> = Store::new();
     for key in 0..20_000 {
         store.add(thing(key, 1)).expect("named");
@@ -165,17 +165,17 @@ fn a_writer_goes_on_beside_readers_that_list_in_a_loop() {
     });
 }
 
-/// Compiles only if handles can be shared and sent as their documentation says.
+/// Compiles only if handles are `Send` and `Sync` as documented.
 #[test]
 fn handles_are_send_and_sync() {
     fn shared<T: Send + Sync + 'static>() {}
     shared::<Store<Thing>>();
+    shared::<informer_store::StoreReader<Thing>>();
+    shared::<informer_store::ObjectList<Thing>>();
     shared::<Snapshot<Thing>>();
     shared::<informer_store::Lister<Thing>>();
-    shared::<informer_store::Changes<Thing>>();
-    shared::<informer_store::Watch<Thing>>();
+    shared::<informer_store::StoreChanges<Thing>>();
+    shared::<informer_store::StoreWatch<Thing>>();
     shared::<informer_store::Indexers<Thing>>();
-    shared::<informer_store::TtlStore<Thing>>();
-    shared::<informer_store::UndeltaStore<Thing>>();
     shared::<informer_store::ObjectKey>();
 }

@@ -1,4 +1,4 @@
-//! How an index is made: its name, its function, the type of its values.
+//! The definition of an index: its name, its function, the type of its values.
 
 use std::fmt;
 use std::hash::Hash;
@@ -20,7 +20,7 @@ type Function<K, V> = dyn Fn(&K, &mut IndexValues<'_, V>) -> Option<String> + Se
 
 type MakeOrder<V> = fn() -> Box<dyn Order<V>>;
 
-/// What stands for an index in the tags of its values.
+/// Returns what identifies an index in the tags of its values.
 pub(crate) fn index_tag(name: &str) -> u32 {
     hash_value(name)
 }
@@ -93,7 +93,7 @@ impl<K: Object, V: Hash + Eq + Send + Sync + 'static> MakeTable<K> for Arc<Defin
     }
 }
 
-/// Names an index and the type of its values, to ask it with.
+/// The name of an index and the type of its values, to read it with.
 ///
 /// ```
 /// use informer_store::{IndexValues, Store};
@@ -111,7 +111,7 @@ pub struct Index<V: 'static = String> {
 }
 
 impl<V> Index<V> {
-    /// Names an index that was, or will be, added with values of this type.
+    /// Makes the handle of an index that was, or will be, added with values of this type.
     #[must_use]
     pub fn named(name: &str) -> Self {
         Self {
@@ -120,7 +120,7 @@ impl<V> Index<V> {
         }
     }
 
-    /// The index's name.
+    /// Returns the index's name.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
@@ -191,7 +191,7 @@ impl<K> fmt::Debug for Indexers<K> {
 }
 
 impl<K: Object> Indexers<K> {
-    /// No index.
+    /// Makes an empty set.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -220,7 +220,7 @@ impl<K: Object> Indexers<K> {
         self
     }
 
-    /// Adds an index that can also be asked for ranges of its values, and texts for a prefix.
+    /// Adds an index that also answers for ranges of its values, and of texts for a prefix.
     #[must_use]
     pub fn ordered_index<V, F, R>(mut self, name: &str, function: F) -> Self
     where
@@ -246,12 +246,25 @@ impl<K: Object> Indexers<K> {
         )
     }
 
-    /// The names of these indexes.
+    /// Returns the names of these indexes.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.definitions.iter().map(|index| &**index.name())
     }
 
-    /// Empty tables for all of them, unless a name is taken or occurs twice.
+    /// Returns the indexes whose names are chosen.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn filtered(&self, is_chosen: impl Fn(&str) -> bool) -> Self {
+        let chosen = self
+            .definitions
+            .iter()
+            .filter(|index| is_chosen(index.name()));
+        Self {
+            definitions: chosen.cloned().collect(),
+        }
+    }
+
+    /// Makes empty tables of all of them, unless a name is taken or occurs twice.
     pub(crate) fn make(
         &self,
         is_taken: impl Fn(&str) -> bool,

@@ -1,48 +1,43 @@
-//! What can go wrong with an index, and how it is told.
+//! The errors, failures and status of indexes.
 
 use std::fmt;
 use std::sync::Arc;
 
 use crate::key::ObjectKey;
 
-/// An index that cannot be added, removed or asked.
+/// An index cannot be added, removed or read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum IndexError {
-    /// No index has this name.
+    /// There is no index of this name.
     #[error("there is no index {name:?}; add it to the store first")]
     NotFound {
-        /// The name that was asked for.
+        /// The name of the index.
         name: String,
     },
-    /// An index of this name is there already.
-    #[error("an index {name:?} is there already; choose another name or remove that one first")]
+    /// There is an index of this name.
+    #[error("index {name:?} exists; choose another name or remove it first")]
     Exists {
-        /// The name that was to be added.
+        /// The name of the index.
         name: String,
     },
-    /// The index keeps its values in no order.
-    #[error(
-        "index {name:?} keeps its values in no order; add it as an ordered index to ask for ranges"
-    )]
+    /// The index is not ordered.
+    #[error("index {name:?} is not ordered; add it as an ordered index to read ranges")]
     NotOrdered {
-        /// The name that was asked for.
+        /// The name of the index.
         name: String,
     },
-    /// The index holds values of another type.
-    #[error(
-        "index {name:?} does not hold values of type {wanted}; ask it for the type it was added with"
-    )]
+    /// The index has values of another type.
+    #[error("index {name:?} has no values of type {wanted}; read it by the type it was added with")]
     WrongType {
-        /// The name that was asked for.
+        /// The name of the index.
         name: String,
-        /// The kind of value that was asked for.
+        /// The type of value that was asked for.
         wanted: &'static str,
     },
 }
 
-/// An index function that failed or panicked on one object, which is left out of that index until a later copy of
-/// it is written.
+/// An index function failed or panicked on an object, which is left out of that index until it is written again.
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct IndexFailure {
@@ -52,7 +47,7 @@ pub struct IndexFailure {
     pub key: ObjectKey,
     /// The error, or the message of the panic.
     pub message: Arc<str>,
-    /// True if the function panicked.
+    /// `true` if the function panicked.
     pub panicked: bool,
 }
 
@@ -73,17 +68,17 @@ impl fmt::Debug for IndexFailure {
     }
 }
 
-/// How an index stands.
+/// A snapshot of an index's status.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct IndexStatus {
     /// The index's name.
     pub name: Arc<str>,
-    /// How many values have at least one object.
+    /// The number of values that have at least one object.
     pub values: usize,
-    /// How many objects are left out, since the function failed or panicked on them.
-    pub left_out: usize,
-    /// How often the function failed or panicked since the index was added.
+    /// The number of objects that are left out, since the function failed or panicked on them.
+    pub unindexed: usize,
+    /// The number of failures and panics of the function since the index was added.
     pub failures: u64,
     /// The newest failure.
     pub last_failure: Option<IndexFailure>,

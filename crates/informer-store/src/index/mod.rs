@@ -1,9 +1,9 @@
-//! Indexes: which objects have a value, for values that a function reads off each object.
+//! Indexes: the objects that have a value, for values that a function reads from each object.
 //!
 //! # Invariants
-//! - What an index says of an object is what its function said when the object was written, never asked again: the
-//!   function may be impure and the index still stays exact.
-//! - A function that fails or panics leaves its object out of that index, and touches nothing else.
+//! - The values of an object are those that the function gave when the object was written. It is not called again: it
+//!   may be impure and the index is still exact.
+//! - A function that fails or panics leaves its object out of that index, and changes nothing else.
 //! - User code runs before anything is changed and outside the lock on the published root.
 
 mod definition;
@@ -12,6 +12,7 @@ mod error;
 mod ordered;
 mod places;
 mod table;
+mod user_code;
 mod values;
 
 pub(crate) use definition::index_tag;

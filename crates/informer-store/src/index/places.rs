@@ -1,6 +1,6 @@
-//! Where each object stands in one index: eight bytes a slot, and a list for objects of several values.
+//! The places of each object in one index: eight bytes a slot, and a list for objects of several values.
 
-use crate::pages::{Element, PagedVec, Warm};
+use crate::pages::{Element, PagedVec};
 
 /// One slot's place under one value.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -11,10 +11,10 @@ pub(super) struct Place {
 
 /// In the place of a value: the object has none.
 const NONE: u32 = u32::MAX;
-/// It has several; the position is that of their list.
+/// In the place of a value: it has several; the position is that of their list.
 const MANY: u32 = u32::MAX - 1;
-/// The function failed on it; the position is that among those left out.
-const LEFT_OUT: u32 = u32::MAX - 2;
+/// In the place of a value: it is unindexed; the position is that among these.
+const UNINDEXED: u32 = u32::MAX - 2;
 
 /// The places of all slots.
 #[derive(Clone, Default)]
@@ -30,22 +30,21 @@ struct Many {
 }
 
 impl Element for Place {}
-impl Warm for Many {}
 
-/// Where one object stands.
+/// The places of one object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Standing<'a> {
-    /// Under each of these values; often none or one.
+pub(super) enum Membership<'a> {
+    /// Under each of these values; mostly none or one.
     In(&'a [Place]),
-    /// At this position among those that the function failed on.
-    LeftOut { position: u32 },
+    /// At this position among the unindexed ones.
+    Unindexed { position: u32 },
 }
 
-impl<'a> Standing<'a> {
+impl<'a> Membership<'a> {
     pub(super) const fn places(self) -> &'a [Place] {
         match self {
             Self::In(places) => places,
-            Self::LeftOut { .. } => &[],
+            Self::Unindexed { .. } => &[],
         }
     }
 }
@@ -57,19 +56,19 @@ impl Places {
     }
 
     #[inline]
-    pub(super) fn get(&self, slot: u32) -> Option<Standing<'_>> {
+    pub(super) fn get(&self, slot: u32) -> Option<Membership<'_>> {
         let place = self.by_slot.get(slot)?;
         Some(match place.value {
-            NONE => Standing::In(&[]),
-            MANY => Standing::In(&self.many.get(place.position)?.as_ref()?.places),
-            LEFT_OUT => Standing::LeftOut {
+            NONE => Membership::In(&[]),
+            MANY => Membership::In(&self.many.get(place.position)?.as_ref()?.places),
+            UNINDEXED => Membership::Unindexed {
                 position: place.position,
             },
-            _ => Standing::In(std::slice::from_ref(place)),
+            _ => Membership::In(std::slice::from_ref(place)),
         })
     }
 
-    /// The slot, old or the next one, stands under these values.
+    /// Sets the places of a slot, old or the next one.
     pub(super) fn set(&mut self, slot: u32, places: &[Place]) {
         self.drop_list(slot);
         let place = match places {
@@ -89,13 +88,13 @@ impl Places {
         self.write(slot, place);
     }
 
-    /// The slot, old or the next one, is left out.
-    pub(super) fn set_left_out(&mut self, slot: u32, position: u32) {
+    /// Sets a slot, old or the next one, unindexed.
+    pub(super) fn set_unindexed(&mut self, slot: u32, position: u32) {
         self.drop_list(slot);
         self.write(
             slot,
             Place {
-                value: LEFT_OUT,
+                value: UNINDEXED,
                 position,
             },
         );
@@ -108,7 +107,7 @@ impl Places {
         }
     }
 
-    /// The slot has another position under a value now.
+    /// Sets another position of a slot under a value.
     pub(super) fn correct(&mut self, slot: u32, new: Place) {
         let Some(place) = self.by_slot.get_mut(slot) else {
             return;
@@ -127,7 +126,7 @@ impl Places {
         }
     }
 
-    /// Takes a slot out; the last slot moves there.
+    /// Removes a slot; the last slot moves there.
     pub(super) fn swap_remove(&mut self, slot: u32) {
         self.drop_list(slot);
         self.by_slot.swap_remove(slot);
@@ -141,7 +140,7 @@ impl Places {
         }
     }
 
-    /// Frees the list of a slot, if it has one. The last list moves there.
+    /// Removes the list of a slot, if it has one. The last list moves there.
     fn drop_list(&mut self, slot: u32) {
         let Some(Place {
             value: MANY,
@@ -176,7 +175,7 @@ mod tests {
     #[derive(Debug, Clone, PartialEq)]
     enum Naive {
         In(Vec<Place>),
-        LeftOut(u32),
+        Unindexed(u32),
     }
 
     fn step() -> impl Strategy<Value = Step> {
@@ -193,20 +192,20 @@ mod tests {
     fn same(places: &Places, model: &[Naive]) -> Result<(), TestCaseError> {
         prop_assert_eq!(places.len() as usize, model.len());
         for (slot, naive) in (0..).zip(model) {
-            let standing = match naive {
-                Naive::In(places) => Standing::In(places),
-                Naive::LeftOut(position) => Standing::LeftOut {
+            let membership = match naive {
+                Naive::In(places) => Membership::In(places),
+                Naive::Unindexed(position) => Membership::Unindexed {
                     position: *position,
                 },
             };
-            prop_assert_eq!(places.get(slot), Some(standing));
+            prop_assert_eq!(places.get(slot), Some(membership));
         }
         Ok(())
     }
 
     proptest! {
         #[test]
-        fn behaves_as_a_vector_of_lists(steps in prop::collection::vec(step(), 0..200)) {
+        fn places_match_vector_of_lists(steps in prop::collection::vec(step(), 0..200)) {
             let mut model: Vec<Naive> = Vec::new();
             let mut places = Places::default();
             let mut clones = Vec::new();
@@ -219,14 +218,14 @@ mod tests {
                             values.iter().map(|&value| Place { value, position: 1 }).collect();
                         places.set(slot as u32, &list);
                         model.truncate(len.max(slot));
-                        model.resize(len.max(slot + 1), Naive::LeftOut(0));
+                        model.resize(len.max(slot + 1), Naive::Unindexed(0));
                         model[slot] = Naive::In(list);
                     }
                     Step::LeaveOut(slot, position) => {
                         let slot = slot % (len + 1);
-                        places.set_left_out(slot as u32, position);
-                        model.resize(len.max(slot + 1), Naive::LeftOut(0));
-                        model[slot] = Naive::LeftOut(position);
+                        places.set_unindexed(slot as u32, position);
+                        model.resize(len.max(slot + 1), Naive::Unindexed(0));
+                        model[slot] = Naive::Unindexed(position);
                     }
                     Step::Correct(slot, which, position) if len > 0 => {
                         let Naive::In(list) = &mut model[slot % len] else { continue };
@@ -256,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn a_place_takes_eight_bytes() {
+    fn place_takes_eight_bytes() {
         assert_eq!(size_of::<Place>(), 8);
     }
 }

@@ -4,7 +4,6 @@ use std::any::Any;
 use std::borrow::Borrow;
 use std::hash::Hash;
 use std::ops::RangeBounds;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use smallvec::SmallVec;
@@ -13,19 +12,19 @@ use crate::index::definition::Definition;
 use crate::index::entries::Values;
 use crate::index::error::{IndexFailure, IndexStatus};
 use crate::index::ordered::OrderedValues;
-use crate::index::places::{Place, Places, Standing};
+use crate::index::places::{Membership, Place, Places};
+use crate::index::user_code::catch;
 use crate::index::values::{Found, IndexValues};
 use crate::key::{ObjectKey, hash_value};
-use crate::mutant;
 use crate::object::Object;
 use crate::posting::Posting;
 use crate::watch::Tag;
 
-/// What a store knows of an index, whatever its values are.
+/// An index, whatever its values are.
 pub(crate) trait Table<K>: Send + Sync {
     fn name(&self) -> &Arc<str>;
-    /// Asks the function for the values of an object that lives, or will live, in this slot. Changes nothing. Hands
-    /// over what is to be entered, unless the object in the slot has just these values.
+    /// Calls the function for an object in this slot, or a new one. Changes nothing. Passes the result to `enter`,
+    /// unless the object in the slot has just these values.
     fn prepare(
         &self,
         slot: Option<u32>,
@@ -33,22 +32,22 @@ pub(crate) trait Table<K>: Send + Sync {
         object: &K,
         enter: &mut dyn FnMut(Prepared),
     );
-    /// Enters what was prepared for the object in an old slot, or in the next one. Runs no user code but what
-    /// [`prepare`](Self::prepare) has run already.
+    /// Applies what was prepared for the object in an old slot, or in the next one. Never panics: comparisons and drops
+    /// of values are caught.
     fn apply(&mut self, slot: u32, prepared: Prepared);
-    /// Takes a slot out; the last slot moves there.
+    /// Removes a slot; the last slot moves there. Never panics.
     fn swap_remove(&mut self, slot: u32);
-    /// The tags of the values of a slot, for those who watch them.
+    /// Passes on the tags of the values of a slot.
     fn touch(&self, slot: u32, touch: &mut dyn FnMut(Tag));
     fn status(&self) -> IndexStatus;
-    fn left_out(&self) -> &Posting;
-    /// An index by the same function over nothing.
+    fn unindexed(&self) -> &Posting;
+    /// Returns an empty index of the same function.
     fn emptied(&self) -> Box<dyn Table<K>>;
     fn boxed_clone(&self) -> Box<dyn Table<K>>;
     fn as_any(&self) -> &dyn Any;
 }
 
-/// What is to be entered of one object.
+/// The values of an object that is to be written.
 pub(crate) enum Prepared {
     Values(Found),
     /// The function failed.
@@ -61,7 +60,7 @@ pub(crate) struct TableOf<K, V: 'static> {
     values: Values<V>,
     /// By slot.
     places: Places,
-    left_out: Posting,
+    unindexed: Posting,
     failures: u64,
     last_failure: Option<Arc<IndexFailure>>,
 }
@@ -72,7 +71,7 @@ impl<K, V> Clone for TableOf<K, V> {
             definition: Arc::clone(&self.definition),
             values: self.values.clone(),
             places: self.places.clone(),
-            left_out: self.left_out.clone(),
+            unindexed: self.unindexed.clone(),
             failures: self.failures,
             last_failure: self.last_failure.clone(),
         }
@@ -85,7 +84,7 @@ impl<K, V> TableOf<K, V> {
             values: Values::new(definition.order()),
             definition,
             places: Places::default(),
-            left_out: Posting::default(),
+            unindexed: Posting::default(),
             failures: 0,
             last_failure: None,
         }
@@ -93,7 +92,7 @@ impl<K, V> TableOf<K, V> {
 }
 
 impl<K: 'static, V: Hash + Eq + Send + Sync + 'static> TableOf<K, V> {
-    /// The slots that have a value.
+    /// Returns the slots that have a value.
     pub(crate) fn slots<Q>(&self, value: &Q) -> Option<&Posting>
     where
         V: Borrow<Q>,
@@ -103,12 +102,12 @@ impl<K: 'static, V: Hash + Eq + Send + Sync + 'static> TableOf<K, V> {
         self.values.entry(id).map(|entry| &entry.slots)
     }
 
-    /// The values that have objects, and their slots.
+    /// Returns the values that have objects, and their slots.
     pub(crate) fn entries(&self) -> impl Iterator<Item = (&Arc<V>, &Posting)> {
         self.values.iter().map(|entry| (&entry.value, &entry.slots))
     }
 
-    /// The values within bounds and their slots, in order; `None` if this index has no order.
+    /// Returns the values within bounds and their slots, in order; `None` if this index has no order.
     pub(crate) fn range<'a, Q, R>(
         &'a self,
         range: R,
@@ -127,7 +126,7 @@ impl<K: 'static, V: Hash + Eq + Send + Sync + 'static> TableOf<K, V> {
         Some(order.range(range).filter_map(with_slots))
     }
 
-    /// The slots of the known values of an object; none if the function fails on it.
+    /// Returns the slots of the known values of an object; none if the function fails on it.
     pub(crate) fn postings_of<'a>(&'a self, object: &K) -> impl Iterator<Item = &'a Posting>
     where
         K: Object,
@@ -159,7 +158,7 @@ impl<K: 'static, V: Hash + Eq + Send + Sync + 'static> TableOf<K, V> {
         }))
     }
 
-    /// Takes a slot out of a value, or several.
+    /// Removes a slot from values.
     fn unlink(&mut self, places: &[Place]) {
         for &place in places {
             if let Some(moved) = self.values.unlink(place) {
@@ -168,14 +167,14 @@ impl<K: 'static, V: Hash + Eq + Send + Sync + 'static> TableOf<K, V> {
         }
     }
 
-    /// Takes the slot at a position out of those left out.
-    fn unleave(&mut self, position: u32) {
-        if let Some(moved) = self.left_out.swap_remove(position) {
-            self.places.set_left_out(moved, position);
+    /// Removes the slot at a position from the unindexed ones.
+    fn remove_unindexed(&mut self, position: u32) {
+        if let Some(moved) = self.unindexed.swap_remove(position) {
+            self.places.set_unindexed(moved, position);
         }
     }
 
-    /// Enters an object into values; where it is already, it stays.
+    /// Adds a slot to values; it keeps its place under old ones.
     fn link(&mut self, slot: u32, old: &[Place], found: Found) {
         let mut places = SmallVec::<[Place; 2]>::new();
         for &id in &found.known {
@@ -204,16 +203,15 @@ impl<K: Object, V: Hash + Eq + Send + Sync + 'static> Table<K> for TableOf<K, V>
         object: &K,
         enter: &mut dyn FnMut(Prepared),
     ) {
-        let standing = slot.and_then(|slot| self.places.get(slot));
-        let stood = matches!(standing, Some(Standing::In(_)));
-        let places = standing.map_or(&[][..], Standing::places);
+        let membership = slot.and_then(|slot| self.places.get(slot));
+        let was_indexed = matches!(membership, Some(Membership::In(_)));
+        let places = membership.map_or(&[][..], Membership::places);
         let mut values = IndexValues::new(&self.values, places);
-        let call = || self.definition.call(object, &mut values);
-        match catch_unwind(AssertUnwindSafe(call)) {
-            Ok(None) if stood && values.says_the_same() => {}
+        match catch(|| self.definition.call(object, &mut values)) {
+            Ok(None) if was_indexed && values.is_unchanged() => {}
             Ok(None) => enter(Prepared::Values(values.found())),
             Ok(Some(message)) => enter(self.failed(key, message, false)),
-            Err(panic) => enter(self.failed(key, panic_message(&*panic), true)),
+            Err(panic) => enter(self.failed(key, panic, true)),
         }
     }
 
@@ -222,19 +220,17 @@ impl<K: Object, V: Hash + Eq + Send + Sync + 'static> Table<K> for TableOf<K, V>
             Prepared::Values(found) => Ok(found),
             Prepared::Failed(failure) => Err(failure),
         };
-        let old = self.places.get(slot).unwrap_or(Standing::In(&[]));
-        let left_out = match old {
-            Standing::LeftOut { position } => Some(position),
-            Standing::In(_) => None,
+        let old = self.places.get(slot).unwrap_or(Membership::In(&[]));
+        let unindexed = match old {
+            Membership::Unindexed { position } => Some(position),
+            Membership::In(_) => None,
         };
         let old = SmallVec::<[Place; 2]>::from_slice(old.places());
-        let stays = |place: &Place| {
-            mutant!("store-index-keeps-old-values")
-                || matches!(&result, Ok(found) if found.known.contains(&place.value))
-        };
+        let stays =
+            |place: &Place| matches!(&result, Ok(found) if found.known.contains(&place.value));
         let gone: SmallVec<[Place; 2]> = old.iter().filter(|p| !stays(p)).copied().collect();
-        if let Some(position) = left_out {
-            self.unleave(position);
+        if let Some(position) = unindexed {
+            self.remove_unindexed(position);
         }
         self.unlink(&gone);
         match result {
@@ -242,7 +238,7 @@ impl<K: Object, V: Hash + Eq + Send + Sync + 'static> Table<K> for TableOf<K, V>
             Err(failure) => {
                 self.failures += 1;
                 self.last_failure = Some(Arc::new(*failure));
-                self.places.set_left_out(slot, self.left_out.push(slot));
+                self.places.set_unindexed(slot, self.unindexed.push(slot));
             }
         }
     }
@@ -250,28 +246,28 @@ impl<K: Object, V: Hash + Eq + Send + Sync + 'static> Table<K> for TableOf<K, V>
     fn swap_remove(&mut self, slot: u32) {
         match self.places.get(slot) {
             None => return,
-            Some(Standing::LeftOut { position }) => self.unleave(position),
-            Some(Standing::In(places)) => {
+            Some(Membership::Unindexed { position }) => self.remove_unindexed(position),
+            Some(Membership::In(places)) => {
                 let places = SmallVec::<[Place; 2]>::from_slice(places);
                 self.unlink(&places);
             }
         }
         self.places.swap_remove(slot);
-        // What was the last slot lives here now.
+        // The last slot moved here.
         match self.places.get(slot) {
-            Some(Standing::LeftOut { position }) => self.left_out.set(position, slot),
-            Some(Standing::In(places)) if !mutant!("store-index-forgets-who-moved") => {
+            Some(Membership::Unindexed { position }) => self.unindexed.set(position, slot),
+            Some(Membership::In(places)) => {
                 places
                     .iter()
                     .for_each(|place| self.values.moved(*place, slot));
             }
-            Some(Standing::In(_)) | None => {}
+            None => {}
         }
     }
 
     fn touch(&self, slot: u32, touch: &mut dyn FnMut(Tag)) {
-        let standing = self.places.get(slot).unwrap_or(Standing::In(&[]));
-        for place in standing.places() {
+        let membership = self.places.get(slot).unwrap_or(Membership::In(&[]));
+        for place in membership.places() {
             if let Some(entry) = self.values.entry(place.value) {
                 touch(Tag::value(self.definition.tag(), entry.hash));
             }
@@ -282,14 +278,14 @@ impl<K: Object, V: Hash + Eq + Send + Sync + 'static> Table<K> for TableOf<K, V>
         IndexStatus {
             name: Arc::clone(self.definition.name()),
             values: self.values.len(),
-            left_out: self.left_out.len() as usize,
+            unindexed: self.unindexed.len() as usize,
             failures: self.failures,
             last_failure: self.last_failure.as_deref().cloned(),
         }
     }
 
-    fn left_out(&self) -> &Posting {
-        &self.left_out
+    fn unindexed(&self) -> &Posting {
+        &self.unindexed
     }
 
     fn emptied(&self) -> Box<dyn Table<K>> {
@@ -305,15 +301,5 @@ impl<K: Object, V: Hash + Eq + Send + Sync + 'static> Table<K> for TableOf<K, V>
 
     fn as_any(&self) -> &dyn Any {
         self
-    }
-}
-
-fn panic_message(panic: &(dyn Any + Send)) -> String {
-    if let Some(text) = panic.downcast_ref::<&str>() {
-        return (*text).to_owned();
-    }
-    match panic.downcast_ref::<String>() {
-        Some(text) => text.clone(),
-        None => "a panic without a message".to_owned(),
     }
 }

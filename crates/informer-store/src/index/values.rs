@@ -1,4 +1,4 @@
-//! What an index function writes its values into.
+//! The values that an index function gives of an object.
 
 use std::any::Any;
 use std::borrow::Borrow;
@@ -29,15 +29,15 @@ use crate::key::hash_value;
 /// ```
 pub struct IndexValues<'a, V: 'static = String> {
     known: &'a Values<V>,
-    /// Where the object stood so far: most often it stands there still.
-    standing: &'a [Place],
-    said: Said,
+    /// The places of the values that the object had: mostly it has them still.
+    old: &'a [Place],
+    given: Given,
 }
 
-/// What a function has said of an object.
-enum Said {
-    /// So many of the first of the values that it had, in their order, and nothing else.
-    Again(usize),
+/// The values that a function has given of an object.
+enum Given {
+    /// So many of the first of its old values, in their order, and nothing else.
+    Old(usize),
     Other(Found),
 }
 
@@ -56,9 +56,9 @@ pub(crate) struct Fresh {
 
 impl<V> std::fmt::Debug for IndexValues<'_, V> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let found = match &self.said {
-            Said::Again(count) => *count,
-            Said::Other(found) => found.known.len() + found.fresh.len(),
+        let found = match &self.given {
+            Given::Old(count) => *count,
+            Given::Other(found) => found.known.len() + found.fresh.len(),
         };
         f.debug_struct("IndexValues")
             .field("found", &found)
@@ -67,32 +67,32 @@ impl<V> std::fmt::Debug for IndexValues<'_, V> {
 }
 
 impl<'a, V> IndexValues<'a, V> {
-    /// Of an object that stood there so far, in an index that knows these values.
-    pub(super) const fn new(known: &'a Values<V>, standing: &'a [Place]) -> Self {
+    /// Of an object with these old places, in an index that has these values.
+    pub(super) const fn new(known: &'a Values<V>, old: &'a [Place]) -> Self {
         Self {
             known,
-            standing,
-            said: Said::Again(0),
+            old,
+            given: Given::Old(0),
         }
     }
 
-    /// True if the object has just the values that it had so far.
+    /// Returns `true` if the object has just its old values.
     #[inline]
-    pub(super) const fn says_the_same(&self) -> bool {
-        matches!(self.said, Said::Again(count) if count == self.standing.len())
+    pub(super) const fn is_unchanged(&self) -> bool {
+        matches!(self.given, Given::Old(count) if count == self.old.len())
     }
 
-    /// The values of the object.
+    /// Returns the values of the object.
     pub(super) fn found(self) -> Found {
-        match self.said {
-            Said::Again(count) => Found::again(&self.standing[..count]),
-            Said::Other(found) => found,
+        match self.given {
+            Given::Old(count) => Found::old(&self.old[..count]),
+            Given::Other(found) => found,
         }
     }
 }
 
 impl Found {
-    fn again(places: &[Place]) -> Self {
+    fn old(places: &[Place]) -> Self {
         Self {
             known: places.iter().map(|place| place.value).collect(),
             fresh: Vec::new(),
@@ -101,15 +101,15 @@ impl Found {
 }
 
 impl<V: Hash + Eq + Send + Sync + 'static> IndexValues<'_, V> {
-    /// The object has this value. Saying it twice is the same as once.
+    /// Gives the object this value. Twice is the same as once.
     #[inline]
     pub fn push<Q>(&mut self, value: &Q)
     where
         V: Borrow<Q>,
         Q: Hash + Eq + ToOwned<Owned = V> + ?Sized,
     {
-        if let Said::Again(count) = &mut self.said
-            && let Some(next) = self.standing.get(*count)
+        if let Given::Old(count) = &mut self.given
+            && let Some(next) = self.old.get(*count)
             && self.known.is(next.value, value)
         {
             *count += 1;
@@ -118,7 +118,7 @@ impl<V: Hash + Eq + Send + Sync + 'static> IndexValues<'_, V> {
         self.push_other(value);
     }
 
-    /// The object has this value, which is not the next of those that it had.
+    /// Gives the object a value that is not the next of its old ones.
     fn push_other<Q>(&mut self, value: &Q)
     where
         V: Borrow<Q>,
@@ -126,14 +126,14 @@ impl<V: Hash + Eq + Send + Sync + 'static> IndexValues<'_, V> {
     {
         let hash = hash_value(value);
         let id = self.known.find(hash, value);
-        if let Said::Again(count) = self.said {
-            let again = &self.standing[..count];
-            if again.iter().any(|place| Some(place.value) == id) {
+        if let Given::Old(count) = self.given {
+            let old = &self.old[..count];
+            if old.iter().any(|place| Some(place.value) == id) {
                 return;
             }
-            self.said = Said::Other(Found::again(again));
+            self.given = Given::Other(Found::old(old));
         }
-        let Said::Other(found) = &mut self.said else {
+        let Given::Other(found) = &mut self.given else {
             return;
         };
         if let Some(id) = id {
@@ -157,7 +157,7 @@ impl<V: Hash + Eq + Send + Sync + 'static> IndexValues<'_, V> {
         }
     }
 
-    /// The object has all these values.
+    /// Gives the object all these values.
     pub fn extend<'q, Q>(&mut self, values: impl IntoIterator<Item = &'q Q>)
     where
         V: Borrow<Q>,
@@ -169,9 +169,9 @@ impl<V: Hash + Eq + Send + Sync + 'static> IndexValues<'_, V> {
     }
 }
 
-/// What an index function may return: nothing, or a `Result` whose error leaves the object out of the index.
+/// The result of an index function: nothing, or a `Result` whose error leaves the object out of the index.
 pub trait IndexOutcome {
-    /// The error's text, if the function failed.
+    /// Returns the error's text, if the function failed.
     fn failure(self) -> Option<String>;
 }
 

@@ -3,13 +3,11 @@
 use std::borrow::Borrow;
 use std::fmt;
 use std::hash::{Hash, Hasher};
-use std::hint::black_box;
 
 use triomphe::{Arc, HeaderSlice};
 
 use self::text::{AFTER_CLUSTER, hash_text};
 use crate::object::Object;
-use crate::pages::Warm;
 
 mod parse;
 mod text;
@@ -17,11 +15,11 @@ mod text;
 pub use self::parse::{KeyError, ParseKeyError};
 pub(crate) use self::text::{KeyBuffer, KeyText, hash_value};
 
-/// Where an object lives: its namespace and name, and the cluster for caches that span several.
+/// The namespace and name of an object, and its cluster in a cache of several.
 ///
 /// The canonical text is `namespace/name`, or `name` for a cluster-scoped object, after `cluster//` if there is a
-/// cluster. As no server allows a `/` in a namespace or a name, a text stands for one key only, whatever the cluster
-/// is called. A key is one shared allocation: cloning it copies a pointer. It carries the hash of its text, and the
+/// cluster. As no server allows a `/` in a namespace or a name, a text is that of one key only, whatever the name of
+/// the cluster. A key is one shared allocation: cloning it copies a pointer. It carries the hash of its text, and the
 /// store finds an object by key or by text without allocating.
 ///
 /// ```
@@ -45,20 +43,20 @@ pub struct ObjectKey(Arc<HeaderSlice<Header, str>>);
 #[derive(Clone, Copy)]
 struct Header {
     hash: u32,
-    /// Where the namespace starts, after `cluster//`.
+    /// The start of the namespace, after `cluster//`.
     namespace_at: u16,
-    /// Where the name starts, after `namespace/`.
+    /// The start of the name, after `namespace/`.
     name_at: u16,
 }
 
-/// What an object can be asked for by: its [`ObjectKey`], or the key's canonical text.
+/// What an object is looked up by: its [`ObjectKey`], or the key's canonical text.
 ///
-/// A key brings its hash along; a text is hashed, and neither allocates.
+/// A key has its hash; a text is hashed. Neither allocates.
 pub trait KeyLike: sealed::Sealed {
-    /// The canonical text.
+    /// Returns the canonical text.
     fn as_text(&self) -> &str;
 
-    /// The hash that the key of this text carries.
+    /// Returns the hash that the key of this text has.
     #[doc(hidden)]
     fn text_hash(&self) -> u32 {
         hash_text(self.as_text())
@@ -106,41 +104,41 @@ impl<T: KeyLike + ?Sized> KeyLike for &T {
     }
 }
 
-/// What directories keep of the hash of a key.
+/// Returns the hash of a key that directories use.
 pub(crate) fn short_hash<Q: KeyLike + ?Sized>(key: &Q) -> u32 {
     key.text_hash()
 }
 
 impl ObjectKey {
-    /// The key of an object in a namespace. An empty namespace gives the key of a cluster-scoped object.
+    /// Makes the key of an object in a namespace, or of a cluster-scoped object if the namespace is empty.
     #[must_use]
     pub fn namespaced(namespace: &str, name: &str) -> Self {
         Self::build(None, namespace, name)
     }
 
-    /// The key of an object outside namespaces.
+    /// Makes the key of a cluster-scoped object.
     #[must_use]
     pub fn cluster_scoped(name: &str) -> Self {
         Self::build(None, "", name)
     }
 
-    /// The key of an object. Of an object without a name it is a key that no object of a server has; where such
-    /// objects come in, use [`try_of`](Self::try_of).
+    /// Returns the key of an object. For an object without a name it is a key that no object of a server has; use
+    /// [`try_of`](Self::try_of) where there are such objects.
     #[must_use]
     #[doc(alias = "MetaNamespaceKeyFunc")]
     pub fn of<K: Object>(object: &K) -> Self {
         Self::build(None, object.namespace().unwrap_or_default(), object.name())
     }
 
-    /// The key of an object that may lack a name (one made by hand, or with only a `generateName`).
+    /// Returns the key of an object that may lack a name (one with only a `generateName`).
     ///
     /// # Errors
-    /// When the object has no name.
+    /// If the object has no name.
     pub fn try_of<K: Object>(object: &K) -> Result<Self, KeyError> {
         Ok(KeyText::try_of(object, &mut KeyBuffer::new())?.to_key())
     }
 
-    /// The same key in a named cluster; in none, if the name is empty.
+    /// Returns this key in a cluster; in none, if the cluster's name is empty.
     #[must_use]
     pub fn in_cluster(&self, cluster: &str) -> Self {
         Self::build(
@@ -154,19 +152,19 @@ impl ObjectKey {
         KeyText::new(cluster, namespace, name, &mut KeyBuffer::new()).to_key()
     }
 
-    /// The canonical text: `namespace/name`, `name`, or either after `cluster//`.
+    /// Returns the canonical text: `namespace/name`, `name`, or either after `cluster//`.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0.slice
     }
 
-    /// The object's name.
+    /// Returns the object's name.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.as_str()[self.0.header.name_at as usize..]
     }
 
-    /// The object's namespace, or `None` if it is cluster-scoped.
+    /// Returns the object's namespace; `None` if it is cluster-scoped.
     #[must_use]
     pub fn namespace(&self) -> Option<&str> {
         let (from, to) = (
@@ -176,25 +174,18 @@ impl ObjectKey {
         (from < to).then(|| &self.as_str()[from..to - 1])
     }
 
-    /// The cluster, if the key names one.
+    /// Returns the cluster, if the key has one.
     #[must_use]
     pub fn cluster(&self) -> Option<&str> {
         let to = self.0.header.namespace_at as usize;
         (to > 0).then(|| &self.as_str()[..to - AFTER_CLUSTER.len()])
     }
 
-    /// The hash of the canonical text, computed once. It differs between processes.
+    /// Returns the hash of the canonical text, which was computed once. It differs between processes.
     #[must_use]
     pub fn cached_hash(&self) -> u64 {
-        // Spread, so that maps that look at the upper bits find something there.
+        // Spread, for maps that look at the upper bits.
         u64::from(self.0.header.hash).wrapping_mul(0x9E37_79B9_7F4A_7C15)
-    }
-}
-
-impl Warm for ObjectKey {
-    #[inline]
-    fn warm(&self) {
-        black_box(Arc::strong_count(&self.0));
     }
 }
 

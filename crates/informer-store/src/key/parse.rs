@@ -1,4 +1,4 @@
-//! Reading keys, and what is wrong with objects and texts that have none.
+//! Reads keys; the errors of objects and texts that have none.
 
 use std::str::FromStr;
 
@@ -19,7 +19,7 @@ impl KeyError {
         Self { namespace }
     }
 
-    /// The namespace of the object.
+    /// Returns the namespace of the object.
     #[must_use]
     pub fn namespace(&self) -> Option<&str> {
         self.namespace.as_deref()
@@ -36,7 +36,7 @@ pub struct ParseKeyError {
 }
 
 impl ParseKeyError {
-    /// The text that was refused.
+    /// Returns the text that was refused.
     #[must_use]
     pub fn text(&self) -> &str {
         &self.text
@@ -51,7 +51,7 @@ impl FromStr for ObjectKey {
         let refuse = || ParseKeyError {
             text: text.to_owned(),
         };
-        // The last one: what a cluster is called can hold it too.
+        // The last one: the name of a cluster can have it too.
         let (cluster, rest) = match text.rsplit_once(AFTER_CLUSTER) {
             Some(("", _)) => return Err(refuse()),
             Some((cluster, rest)) => (Some(cluster), rest),

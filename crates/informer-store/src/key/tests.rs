@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::*;
 
 #[test]
-fn parts_and_text_say_the_same() {
+fn key_parts_match_its_text() {
     for (text, cluster, namespace, name) in [
         ("node-a", None, None, "node-a"),
         ("shop/cart-1", None, Some("shop"), "cart-1"),
@@ -32,7 +32,7 @@ fn parts_and_text_say_the_same() {
 
 // ST17
 #[test]
-fn a_text_that_is_no_key_is_refused_and_quoted() {
+fn invalid_key_text_is_refused_with_the_text() {
     for text in [
         "", "/", "a/", "/a", "a/b/c", "//a", "c//", "c//a/", "c///", "c//a/b/c",
     ] {
@@ -43,7 +43,7 @@ fn a_text_that_is_no_key_is_refused_and_quoted() {
 }
 
 #[test]
-fn a_text_too_long_for_any_server_is_taken_as_a_name() {
+fn overlong_key_text_is_a_name() {
     let namespace = "ä".repeat(40_000);
     let key = ObjectKey::namespaced(&namespace, "name");
     assert_eq!(key.name(), key.as_str());
@@ -56,7 +56,7 @@ fn a_text_too_long_for_any_server_is_taken_as_a_name() {
 }
 
 #[test]
-fn names_of_one_pattern_are_spread_evenly() {
+fn key_hashes_spread_evenly_over_similar_names() {
     let mut buckets = [0u32; 1024];
     let mut tags = [0u32; 256];
     for i in 0..102_400 {
@@ -71,7 +71,7 @@ fn names_of_one_pattern_are_spread_evenly() {
 
 proptest! {
     #[test]
-    fn a_key_is_equal_to_and_hashes_as_its_text(
+    fn key_equals_and_hashes_as_its_text(
         cluster in prop::option::of("[a-z:/|.]{0,8}"),
         namespace in "([a-z0-9-]{1,250})?",
         name in "[a-zA-Z0-9:|._ä-]{1,12}",
@@ -96,7 +96,7 @@ proptest! {
     }
 
     #[test]
-    fn keys_are_ordered_as_their_texts(a in "[a-c/|]{0,4}", b in "[a-c/|]{0,4}") {
+    fn keys_sort_as_their_texts(a in "[a-c/|]{0,4}", b in "[a-c/|]{0,4}") {
         let (one, two) = (ObjectKey::cluster_scoped(&a), ObjectKey::cluster_scoped(&b));
         prop_assert_eq!(one.cmp(&two), a.cmp(&b));
         prop_assert_eq!(one == two, a == b);

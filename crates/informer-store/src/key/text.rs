@@ -10,16 +10,16 @@ use triomphe::Arc;
 use super::{Header, KeyError, KeyLike, ObjectKey};
 use crate::object::Object;
 
-/// What stands between a cluster and the rest. No namespace and no name holds a `/`, so that a text is read in one way
-/// only, whatever a cluster is called.
+/// What is between a cluster and the rest. No namespace and no name has a `/`, so that a text is read in one way only,
+/// whatever the name of a cluster.
 pub(super) const AFTER_CLUSTER: &str = "//";
 
-/// The hash function of keys, one for a process and seeded at random, so that keys can carry their hash from map to
-/// map and nobody can choose names that collide.
+/// The hash function of keys, one for a process and seeded at random, so that keys take their hash from map to map
+/// and nobody can choose names that collide.
 static SECRETS: LazyLock<RapidSecrets> =
     LazyLock::new(|| RapidSecrets::seed(std::hash::RandomState::new().hash_one(0)));
 
-/// The hash that a key of this canonical text carries. Made for short texts, at the price of long ones.
+/// Returns the hash of a key of this canonical text. For short texts, at the price of long ones.
 #[inline]
 pub(super) fn hash_text(text: &str) -> u32 {
     fold(rapidhash_v3_nano_inline::<false, false>(
@@ -32,7 +32,7 @@ pub(super) fn hash_text(text: &str) -> u32 {
 static HASHER: LazyLock<rapidhash::fast::RandomState> =
     LazyLock::new(rapidhash::fast::RandomState::new);
 
-/// The hash by which anything that is no key (an index value) is found in a directory.
+/// Returns the hash by which anything but a key (an index value) is found in a directory.
 pub(crate) fn hash_value<T: Hash + ?Sized>(value: &T) -> u32 {
     fold(HASHER.hash_one(value))
 }
@@ -50,8 +50,7 @@ pub(crate) struct KeyText<'a> {
 /// Texts up to this length need no allocation; few are longer.
 const SHORT: usize = 192;
 
-/// Where a text is put together: on the stack, most often. A text is not moved, as copying it takes as long as making
-/// it.
+/// Where a text is put together: on the stack, mostly. A text is not moved, as copying it takes as long as making it.
 pub(crate) struct KeyBuffer {
     short: ArrayString<SHORT>,
     long: String,

@@ -1,23 +1,23 @@
-//! What is wrong with a selector, and where.
+//! The errors of selectors.
 
-/// A selector that is not understood.
+/// A selector is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SelectorError {
-    /// The text breaks off or goes on where it should not.
-    #[error("selector {text:?} is wrong at byte {at}: found {found}, expected {expected}")]
+    /// The text ends early, or has something unexpected.
+    #[error("selector {text:?} is invalid at byte {at}: found {found}, expected {expected}")]
     Syntax {
         /// The whole text.
         text: String,
         /// Where the unexpected part starts, in bytes from 0.
         at: usize,
-        /// What is there.
+        /// What was found.
         found: String,
-        /// What should be there.
+        /// What was expected.
         expected: &'static str,
     },
     /// A label key that no object can have.
-    #[error("{key:?} is no label key: {reason}")]
+    #[error("invalid label key {key:?}: {reason}")]
     Key {
         /// The key.
         key: String,
@@ -25,7 +25,7 @@ pub enum SelectorError {
         reason: &'static str,
     },
     /// A label value that no object can have.
-    #[error("{value:?} is no value for label {key:?}: {reason}")]
+    #[error("invalid value {value:?} of label {key:?}: {reason}")]
     Value {
         /// The label's key.
         key: String,
@@ -41,13 +41,15 @@ pub enum SelectorError {
         key: String,
         /// The operator as it is written.
         operator: String,
-        /// How many values it was given.
+        /// The number of values it was given.
         count: usize,
-        /// How many it takes.
+        /// The number it takes.
         wanted: &'static str,
     },
     /// An operator that does not exist.
-    #[error("{operator:?} is no operator for label {key:?}; use In, NotIn, Exists or DoesNotExist")]
+    #[error(
+        "unknown operator {operator:?} on label {key:?}; use In, NotIn, Exists or DoesNotExist"
+    )]
     Operator {
         /// The label's key.
         key: String,

@@ -10,7 +10,7 @@ use crate::selector::error::SelectorError;
 /// Chooses objects by `metadata.name` and `metadata.namespace`: all terms must be met. The empty one chooses
 /// everything.
 ///
-/// Servers know more fields for some kinds (`spec.nodeName` of pods); those are for the server to select by.
+/// Servers have more fields for some kinds (`spec.nodeName` of pods), which only a server selects by.
 ///
 /// ```
 /// use informer_store::FieldSelector;
@@ -62,25 +62,25 @@ impl FieldSelector {
         self
     }
 
-    /// The same selector, and the object has this name.
+    /// Requires this name.
     #[must_use]
     pub fn with_name(self, name: &str) -> Self {
         self.with(Field::Name, true, name)
     }
 
-    /// The same selector, and the object does not have this name.
+    /// Requires another name.
     #[must_use]
     pub fn without_name(self, name: &str) -> Self {
         self.with(Field::Name, false, name)
     }
 
-    /// The same selector, and the object is in this namespace.
+    /// Requires this namespace.
     #[must_use]
     pub fn with_namespace(self, namespace: &str) -> Self {
         self.with(Field::Namespace, true, namespace)
     }
 
-    /// The same selector, and the object is not in this namespace.
+    /// Requires another namespace.
     #[must_use]
     pub fn without_namespace(self, namespace: &str) -> Self {
         self.with(Field::Namespace, false, namespace)
@@ -130,7 +130,28 @@ impl FromStr for FieldSelector {
     }
 }
 
-/// The parts between commas that no backslash precedes.
+impl FieldSelector {
+    /// Checks the syntax of a text, whatever fields it has: the server knows more of them.
+    ///
+    /// # Errors
+    /// If a term has no operator, or its value is not escaped.
+    #[doc(hidden)]
+    pub fn check_syntax(text: &str) -> Result<(), SelectorError> {
+        let mut start = 0;
+        for term in split_terms(text) {
+            let at = start;
+            start += term.len() + 1;
+            let parsed = (!term.is_empty()).then(|| parse_term(text, term, at));
+            match parsed {
+                None | Some(Ok(_) | Err(SelectorError::Field { .. })) => {}
+                Some(Err(error)) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Returns the parts between commas that no backslash precedes.
 fn split_terms(text: &str) -> Vec<&str> {
     let mut terms = Vec::new();
     let mut start = 0;
@@ -168,15 +189,6 @@ fn parse_term(text: &str, term: &str, start: usize) -> Result<Term, SelectorErro
         Some(name) => (name, false),
         None => (&term[..equals_at], true),
     };
-    let field = match name.trim() {
-        "metadata.name" => Field::Name,
-        "metadata.namespace" => Field::Namespace,
-        other => {
-            return Err(SelectorError::Field {
-                field: other.to_owned(),
-            });
-        }
-    };
     let after = &term[equals_at + 1..];
     let escaped = if equals {
         after.strip_prefix('=').unwrap_or(after)
@@ -187,6 +199,15 @@ fn parse_term(text: &str, term: &str, start: usize) -> Result<Term, SelectorErro
     let value = unescape(escaped).map_err(|(at, found)| {
         syntax(value_at + at, found, "'\\' before one of '\\', ',' and '='")
     })?;
+    let field = match name.trim() {
+        "metadata.name" => Field::Name,
+        "metadata.namespace" => Field::Namespace,
+        other => {
+            return Err(SelectorError::Field {
+                field: other.to_owned(),
+            });
+        }
+    };
     Ok(Term {
         field,
         equals,
@@ -194,7 +215,7 @@ fn parse_term(text: &str, term: &str, start: usize) -> Result<Term, SelectorErro
     })
 }
 
-/// Takes the backslashes off; the error says where one is wrong, or missing.
+/// Removes the backslashes; the error has the place of one that is wrong, or missing.
 fn unescape(text: &str) -> Result<String, (usize, String)> {
     let mut value = String::with_capacity(text.len());
     let mut chars = text.char_indices();

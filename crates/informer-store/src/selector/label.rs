@@ -15,10 +15,10 @@ use crate::selector::requirement::{Operator, Requirement};
 /// | text | chooses objects whose label |
 /// |---|---|
 /// | `app=web`, `app==web` | `app` is `web` |
-/// | `app!=web` | `app` is not `web`, or is not there |
+/// | `app!=web` | `app` is not `web`, or is absent |
 /// | `app in (web,api)` | `app` is one of them |
-/// | `app notin (web,api)` | `app` is none of them, or is not there |
-/// | `app`, `!app` | `app` is there, is not there |
+/// | `app notin (web,api)` | `app` is none of them, or is absent |
+/// | `app`, `!app` | `app` is present, is absent |
 /// | `replicas>3`, `replicas<3` | `replicas` is a whole number and greater, or less |
 ///
 /// ```
@@ -47,7 +47,7 @@ impl LabelSelector {
         Self::default()
     }
 
-    /// Chooses no object: a label would have to be there and not be there. A server understands it too.
+    /// Chooses no object: a label would have to be present and absent. A server understands it too.
     ///
     /// # Panics
     /// Never: the label's key is valid.
@@ -62,7 +62,7 @@ impl LabelSelector {
     /// Chooses the objects that have all these labels.
     ///
     /// # Errors
-    /// When a key or a value is one that no object can have.
+    /// If a key or a value is one that no object can have.
     #[doc(alias = "SelectorFromSet")]
     pub fn from_labels<'a>(
         labels: impl IntoIterator<Item = (&'a str, &'a str)>,
@@ -71,7 +71,7 @@ impl LabelSelector {
         labels.into_iter().map(equals).collect()
     }
 
-    /// The same selector with one more requirement.
+    /// Adds a requirement.
     #[must_use]
     pub fn with(mut self, requirement: Requirement) -> Self {
         let at = self
@@ -81,18 +81,18 @@ impl LabelSelector {
         self
     }
 
-    /// The same selector, and the label has this value.
+    /// Requires that the label has this value.
     ///
     /// # Errors
-    /// When the key or the value is one that no object can have.
+    /// If the key or the value is one that no object can have.
     pub fn with_equals(self, key: &str, value: &str) -> Result<Self, SelectorError> {
         Ok(self.with(Requirement::new(key, Operator::Equals, [value])?))
     }
 
-    /// The same selector, and the label has one of these values.
+    /// Requires that the label has one of these values.
     ///
     /// # Errors
-    /// When the key or a value is one that no object can have, or there is no value.
+    /// If the key or a value is one that no object can have, or there is no value.
     pub fn with_in<V: AsRef<str>>(
         self,
         key: &str,
@@ -101,27 +101,27 @@ impl LabelSelector {
         Ok(self.with(Requirement::new(key, Operator::In, values)?))
     }
 
-    /// The same selector, and the label is there.
+    /// Requires that the label is present.
     ///
     /// # Errors
-    /// When the key is one that no object can have.
+    /// If the key is one that no object can have.
     pub fn with_present(self, key: &str) -> Result<Self, SelectorError> {
         Ok(self.with(Requirement::new::<&str>(key, Operator::Exists, [])?))
     }
 
-    /// The same selector, and the label is not there.
+    /// Requires that the label is absent.
     ///
     /// # Errors
-    /// When the key is one that no object can have.
+    /// If the key is one that no object can have.
     pub fn with_absent(self, key: &str) -> Result<Self, SelectorError> {
         Ok(self.with(Requirement::new::<&str>(key, Operator::DoesNotExist, [])?))
     }
 
-    /// The same selector, and a requirement in the words of a `matchExpressions` entry of the API: `In`, `NotIn`,
-    /// `Exists` or `DoesNotExist`.
+    /// Adds a requirement in the words of a `matchExpressions` entry of the API: `In`, `NotIn`, `Exists` or
+    /// `DoesNotExist`.
     ///
     /// # Errors
-    /// When the operator is none of these, its number of values is wrong, or a key or value is one that no object can
+    /// If the operator is none of these, its number of values is wrong, or a key or value is one that no object can
     /// have.
     pub fn with_expression<V: AsRef<str>>(
         self,
@@ -142,13 +142,13 @@ impl LabelSelector {
         Ok(self.with(Requirement::new(key, operator, values)?))
     }
 
-    /// The requirements, in the order of their keys.
+    /// Returns the requirements, in the order of their keys.
     #[must_use]
     pub fn requirements(&self) -> &[Requirement] {
         &self.requirements
     }
 
-    /// True if an object with this metadata is chosen.
+    /// Returns `true` if an object with this metadata is chosen.
     #[must_use]
     #[inline]
     pub fn matches<M: ObjectMetadata>(&self, metadata: &M) -> bool {
@@ -157,13 +157,13 @@ impl LabelSelector {
             .all(|requirement| requirement.matches(metadata))
     }
 
-    /// True if every object is chosen.
+    /// Returns `true` if every object is chosen.
     #[must_use]
     pub fn is_everything(&self) -> bool {
         self.requirements.is_empty()
     }
 
-    /// True if the label of some requirement would have to be there and not be there.
+    /// Returns `true` if a label would have to be present and absent.
     #[must_use]
     pub fn is_nothing(&self) -> bool {
         let absent = |requirement: &&Requirement| requirement.operator() == Operator::DoesNotExist;

@@ -1,4 +1,4 @@
-//! Selectors: which objects a list is of, by their labels or by the fields of their metadata.
+//! Selectors: by labels, or by fields of the metadata.
 
 mod error;
 mod field;
@@ -16,22 +16,22 @@ use crate::object::ObjectMetadata;
 
 /// Chooses objects by their metadata.
 pub trait Selector {
-    /// True if an object with this metadata is chosen.
+    /// Returns `true` if an object with this metadata is chosen.
     fn matches<M: ObjectMetadata>(&self, metadata: &M) -> bool;
 
-    /// True if every object is chosen, so that none need be looked at.
+    /// Returns `true` if every object is chosen, so that none need be read.
     fn is_everything(&self) -> bool;
 
-    /// True if it is clear from the selector alone that no object is chosen.
+    /// Returns `true` if the selector cannot choose any object.
     fn is_nothing(&self) -> bool;
 
-    /// True if [`decide`](Self::decide) is worth asking.
+    /// Returns `true` if [`decide`](Self::decide) is worth a call.
     #[doc(hidden)]
     fn reads_labels(&self) -> bool {
         false
     }
 
-    /// What the digest of an object's labels says of the object, if it says anything.
+    /// Decides by the digest of an object's labels, if it can.
     #[doc(hidden)]
     fn decide(&self, digest: LabelDigest) -> Option<bool> {
         let _ = digest;

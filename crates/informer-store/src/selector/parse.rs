@@ -6,7 +6,7 @@ use crate::selector::requirement::{Operator, Requirement};
 /// Characters that end a word and stand for themselves.
 const SYMBOLS: [char; 7] = ['=', '!', '(', ')', ',', '>', '<'];
 
-/// The requirements of a text, in its order. Blank text has none.
+/// Returns the requirements of a text, in its order. Blank text has none.
 pub(super) fn requirements(text: &str) -> Result<Vec<Requirement>, SelectorError> {
     let mut parser = Parser { text, at: 0 };
     let mut found = Vec::new();
@@ -32,12 +32,12 @@ enum Token<'a> {
 
 struct Parser<'a> {
     text: &'a str,
-    /// What lies before has been read.
+    /// The text before it was read.
     at: usize,
 }
 
 impl<'a> Parser<'a> {
-    /// Where the next token starts, and what it is.
+    /// Returns the start of the next token, and the token.
     fn look(&self) -> (usize, Token<'a>) {
         let rest = self.text[self.at..].trim_start();
         let start = self.text.len() - rest.len();
@@ -121,7 +121,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// The value after `=` and its like; nothing is the empty value.
+    /// Reads the value after `=` and its like; nothing is the empty value.
     fn exact_value(&mut self) -> Result<&'a str, SelectorError> {
         match self.peek() {
             Token::End | Token::Symbol(",") => Ok(""),
@@ -129,7 +129,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// The values between brackets. Nothing before or after a comma is the empty value.
+    /// Reads the values between brackets. Nothing before or after a comma is the empty value.
     fn values(&mut self) -> Result<Vec<&'a str>, SelectorError> {
         if self.peek() != Token::Symbol("(") {
             return Err(self.unexpected("'('"));

@@ -10,17 +10,17 @@ use crate::selector::error::SelectorError;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Operator {
-    /// `key=value`: the label is there with this value.
+    /// `key=value`: the label has this value.
     Equals,
-    /// `key!=value`: the label has another value, or is not there.
+    /// `key!=value`: the label has another value, or is absent.
     NotEquals,
     /// `key in (a,b)`: the label has one of the values.
     In,
-    /// `key notin (a,b)`: the label has none of the values, or is not there.
+    /// `key notin (a,b)`: the label has none of the values, or is absent.
     NotIn,
-    /// `key`: the label is there.
+    /// `key`: the label is present.
     Exists,
-    /// `!key`: the label is not there.
+    /// `!key`: the label is absent.
     DoesNotExist,
     /// `key>5`: the label is a whole number greater than this one.
     GreaterThan,
@@ -29,7 +29,7 @@ pub enum Operator {
 }
 
 impl Operator {
-    /// The operator as a selector's text has it.
+    /// Returns the operator as a selector's text has it.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -59,10 +59,10 @@ pub struct Requirement {
 }
 
 impl Requirement {
-    /// A condition on the label `key`.
+    /// Makes a condition on the label `key`.
     ///
     /// # Errors
-    /// When the key or a value is one that no object can have, or the number of values does not suit the operator:
+    /// If the key or a value is one that no object can have, or the number of values does not suit the operator:
     /// one for `=`, `!=`, `>` and `<`, at least one for `in` and `notin`, none for the others.
     pub fn new<V: AsRef<str>>(
         key: &str,
@@ -101,7 +101,7 @@ impl Requirement {
         })
     }
 
-    /// What the digest of an object's labels says of the condition, if it says anything.
+    /// Decides the condition by the digest of an object's labels, if it can.
     #[inline]
     pub(super) fn decide(&self, digest: LabelDigest) -> Option<bool> {
         if self.bits.iter().any(|&bits| digest.may_have(bits)) {
@@ -114,24 +114,24 @@ impl Requirement {
         Some(is_negative)
     }
 
-    /// The label's key.
+    /// Returns the label's key.
     #[must_use]
     pub fn key(&self) -> &str {
         &self.key
     }
 
-    /// How the label is compared.
+    /// Returns how the label is compared.
     #[must_use]
     pub const fn operator(&self) -> Operator {
         self.operator
     }
 
-    /// What it is compared with, sorted.
+    /// Returns the values it is compared with, sorted.
     pub fn values(&self) -> impl ExactSizeIterator<Item = &str> {
         self.values.iter().map(|value| &**value)
     }
 
-    /// True if an object with this metadata meets the condition.
+    /// Returns `true` if an object with this metadata meets the condition.
     #[must_use]
     #[inline]
     pub fn matches<M: ObjectMetadata>(&self, metadata: &M) -> bool {
@@ -173,7 +173,7 @@ impl fmt::Display for Requirement {
             Operator::DoesNotExist => write!(f, "!{}", self.key),
             Operator::In | Operator::NotIn => {
                 let values = match &*self.values {
-                    // Between the brackets nothing means no value; a comma makes it the empty one.
+                    // Nothing between the brackets is no value; a comma makes it the empty one.
                     [only] if only.is_empty() => ",".to_owned(),
                     values => values.join(","),
                 };
@@ -248,7 +248,7 @@ fn check_value(key: &str, value: &str) -> Result<(), SelectorError> {
     }
 }
 
-/// What keeps a text from being the name of a label, or its value.
+/// Returns the rule that a text breaks as the name of a label, or its value.
 fn name_fault(text: &str) -> Option<&'static str> {
     let is_end = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_alphanumeric);
     let bytes = text.as_bytes();

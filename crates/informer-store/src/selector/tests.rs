@@ -51,7 +51,7 @@ fn parsed(text: &str) -> LabelSelector {
 }
 
 #[test]
-fn every_operator_chooses_what_the_api_says() {
+fn operators_match_as_the_api_does() {
     let object = labels(&[("app", "web"), ("replicas", "4"), ("empty", "")]);
     for (text, chosen) in [
         ("", true),
@@ -94,7 +94,7 @@ fn every_operator_chooses_what_the_api_says() {
 }
 
 #[test]
-fn an_error_says_where_it_is() {
+fn selector_error_has_the_position() {
     for (text, at) in [
         ("app=web,", 8),
         (",app", 0),
@@ -119,12 +119,12 @@ fn an_error_says_where_it_is() {
     let error = "app in (web".parse::<LabelSelector>().unwrap_err();
     assert_eq!(
         error.to_string(),
-        "selector \"app in (web\" is wrong at byte 11: found the end, expected ',' or ')'"
+        "selector \"app in (web\" is invalid at byte 11: found the end, expected ',' or ')'"
     );
 }
 
 #[test]
-fn keys_and_values_that_no_object_can_have_are_refused() {
+fn invalid_label_keys_and_values_are_refused() {
     let long = "a".repeat(64);
     for text in [
         "-app",
@@ -157,7 +157,7 @@ fn keys_and_values_that_no_object_can_have_are_refused() {
 }
 
 #[test]
-fn nothing_chooses_nothing_and_keeps_doing_so_as_text() {
+fn nothing_selector_survives_parsing() {
     let nothing = LabelSelector::nothing();
     assert!(nothing.is_nothing() && !nothing.is_everything());
     assert!(!nothing.matches(&labels(&[])));
@@ -168,7 +168,7 @@ fn nothing_chooses_nothing_and_keeps_doing_so_as_text() {
 }
 
 #[test]
-fn fields_of_the_metadata_are_compared() {
+fn field_selector_compares_metadata_fields() {
     let object = labels(&[]);
     for (text, chosen) in [
         ("", true),
@@ -230,7 +230,7 @@ fn requirement() -> impl Strategy<Value = Requirement> {
     )
 }
 
-/// The meaning of a requirement, said again without the code under test.
+/// The meaning of a requirement, without the code under test.
 fn naive(requirement: &Requirement, labels: &Meta) -> bool {
     let label = labels
         .0
@@ -256,14 +256,14 @@ fn naive(requirement: &Requirement, labels: &Meta) -> bool {
 
 proptest! {
     #[test]
-    fn a_selector_survives_its_own_text(requirements in prop::collection::vec(requirement(), 0..5)) {
+    fn label_selector_survives_parsing(requirements in prop::collection::vec(requirement(), 0..5)) {
         let selector: LabelSelector = requirements.into_iter().collect();
         let text = selector.to_string();
         prop_assert_eq!(text.parse::<LabelSelector>(), Ok(selector), "{}", text);
     }
 
     #[test]
-    fn a_selector_means_what_its_requirements_mean(
+    fn label_selector_matches_if_all_requirements_do(
         requirements in prop::collection::vec(requirement(), 0..3),
         hits in prop::collection::vec((any::<prop::sample::Index>(), any::<prop::sample::Index>()), 0..3),
         others in prop::collection::vec((word(), word()), 0..3),
@@ -282,7 +282,7 @@ proptest! {
         let expected = requirements.iter().all(|requirement| naive(requirement, &object));
         let selector: LabelSelector = requirements.into_iter().collect();
         prop_assert_eq!(selector.matches(&object), expected);
-        // What the digest decides is what the labels say.
+        // The digest decides as the labels do.
         let decided = selector.decide(LabelDigest::of(&object));
         prop_assert!(decided.is_none_or(|decided| decided == expected));
         if selector.is_nothing() {
@@ -291,15 +291,34 @@ proptest! {
     }
 
     #[test]
-    fn no_text_makes_the_parsers_panic(text in "[a-z=!(),<> \\\\.äß]{0,20}") {
+    fn selector_parsers_never_panic(text in "[a-z=!(),<> \\\\.äß]{0,20}") {
         let _ = text.parse::<LabelSelector>();
         let _ = text.parse::<FieldSelector>();
     }
 
     #[test]
-    fn a_field_selector_survives_its_own_text(name in "[a-z=,\\\\äß ]{0,8}", namespace in "[a-z]{0,5}") {
+    fn field_selector_survives_parsing(name in "[a-z=,\\\\äß ]{0,8}", namespace in "[a-z]{0,5}") {
         let selector = FieldSelector::everything().with_name(&name).without_namespace(&namespace);
         let text = selector.to_string();
         prop_assert_eq!(text.parse::<FieldSelector>(), Ok(selector), "{}", text);
+    }
+}
+
+#[test]
+fn syntax_of_field_selectors_is_checked_for_fields_that_only_the_server_knows() {
+    for good in [
+        "",
+        "spec.nodeName=n1,status.phase!=Failed",
+        r"a=b\,c,metadata.name=d",
+    ] {
+        assert_eq!(FieldSelector::check_syntax(good), Ok(()), "{good}");
+    }
+    for bad in [
+        "spec.nodeName",
+        "spec.nodeName=a=b",
+        r"a=b,status.phase=\x",
+        "a=b,c",
+    ] {
+        assert!(FieldSelector::check_syntax(bad).is_err(), "{bad}");
     }
 }

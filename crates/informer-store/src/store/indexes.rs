@@ -1,4 +1,4 @@
-//! Indexes of a store: adding them, taking them away, asking them.
+//! Indexes of a store: adding, removing and reading them.
 
 use std::borrow::Borrow;
 use std::hash::Hash;
@@ -12,14 +12,13 @@ use crate::object::Object;
 use crate::pages::cloned;
 #[cfg(doc)]
 use crate::snapshot::Snapshot;
-use crate::store::Store;
+use crate::store::{Store, StoreReader};
 
 impl<K: Object> Store<K> {
-    /// Adds an index whose values are texts. Objects that are here already are entered before this returns, at any
-    /// time in the store's life.
+    /// Adds an index whose values are texts, at any time. Stored objects are indexed before this returns.
     ///
     /// # Errors
-    /// When an index of this name is here.
+    /// If there is an index of this name.
     #[doc(alias = "AddIndexers")]
     pub fn add_index<F, R>(&self, name: &str, function: F) -> Result<Index, IndexError>
     where
@@ -32,7 +31,7 @@ impl<K: Object> Store<K> {
     /// Adds an index whose values are of any type that can be hashed.
     ///
     /// # Errors
-    /// When an index of this name is here.
+    /// If there is an index of this name.
     pub fn add_typed_index<V, F, R>(&self, name: &str, function: F) -> Result<Index<V>, IndexError>
     where
         V: Hash + Eq + Send + Sync + 'static,
@@ -63,7 +62,7 @@ impl<K: Object> Store<K> {
     /// ```
     ///
     /// # Errors
-    /// When an index of this name is here.
+    /// If there is an index of this name.
     pub fn add_ordered_index<V, F, R>(
         &self,
         name: &str,
@@ -78,7 +77,7 @@ impl<K: Object> Store<K> {
         Ok(Index::named(name))
     }
 
-    /// Adds the index by namespace, unless it is here.
+    /// Adds the index by namespace, unless there is one.
     ///
     /// # Errors
     /// Never: `Result` as for the others.
@@ -92,35 +91,45 @@ impl<K: Object> Store<K> {
     /// Adds several indexes, all or none.
     ///
     /// # Errors
-    /// When an index of one of the names is here, or a name occurs twice.
+    /// If there is an index of one of the names, or a name occurs twice.
     pub fn add_indexers(&self, indexers: &Indexers<K>) -> Result<(), IndexError> {
-        let mut batch = self.begin_batch();
-        let tables = indexers.make(|name| batch.root().index(name).is_some())?;
-        let (root, effects) = batch.root_mut();
+        let mut transaction = self.transaction();
+        let tables = indexers.make(|name| transaction.root().index(name).is_some())?;
+        let (root, effects) = transaction.root_mut();
         tables
             .into_iter()
             .for_each(|table| root.add_index(table, effects));
-        batch.commit();
+        transaction.commit();
         Ok(())
     }
 
-    /// Takes an index away.
+    /// Removes an index.
     ///
     /// # Errors
-    /// When there is no index of this name.
+    /// If there is no index of this name.
     pub fn remove_index(&self, name: &str) -> Result<(), IndexError> {
-        let mut batch = self.begin_batch();
-        let (root, effects) = batch.root_mut();
+        let mut transaction = self.transaction();
+        let (root, effects) = transaction.root_mut();
         if !root.remove_index(name, effects) {
             return Err(IndexError::NotFound {
                 name: name.to_owned(),
             });
         }
-        batch.commit();
+        transaction.commit();
         Ok(())
     }
 
-    /// The names of the indexes, in the order they were added.
+    /// Sets the function that is called for every index function that fails or panics, after the write was published
+    /// and outside all locks: it may use the store. A store has one; a later call replaces it.
+    ///
+    /// [`index_status`](StoreReader::index_status) counts failures with or without it.
+    pub fn on_index_failure(&self, report: impl Fn(&IndexFailure) + Send + Sync + 'static) {
+        self.shared.set_failure_report(Arc::new(report));
+    }
+}
+
+impl<K: Object> StoreReader<K> {
+    /// Returns the names of the indexes, in the order they were added.
     #[must_use]
     #[doc(alias = "GetIndexers")]
     pub fn index_names(&self) -> Vec<String> {
@@ -131,65 +140,57 @@ impl<K: Object> Store<K> {
             .collect()
     }
 
-    /// How an index stands. See [`Snapshot::index_status`].
+    /// Returns the status of an index. See [`Snapshot::index_status`].
     ///
     /// # Errors
-    /// When there is no index of this name.
+    /// If there is no index of this name.
     pub fn index_status(&self, index: &str) -> Result<IndexStatus, IndexError> {
         self.snapshot().index_status(index)
     }
 
-    /// The objects that have a value in a text index. See [`Snapshot::by_index`].
+    /// Returns the objects that have a value in a text index. See [`Snapshot::by_index`].
     ///
     /// # Errors
-    /// When there is no text index of this name.
+    /// If there is no text index of this name.
     #[doc(alias = "ByIndex")]
     pub fn by_index(&self, index: &str, value: &str) -> Result<Vec<Arc<K>>, IndexError> {
         self.snapshot().by_index(index, value)
     }
 
-    /// The keys of the objects that have a value in a text index, sorted. See [`Snapshot::index_keys`].
+    /// Returns the keys of the objects that have a value in a text index, sorted. See [`Snapshot::index_keys`].
     ///
     /// # Errors
-    /// When there is no text index of this name.
+    /// If there is no text index of this name.
     #[doc(alias = "IndexKeys")]
     pub fn index_keys(&self, index: &str, value: &str) -> Result<Vec<ObjectKey>, IndexError> {
         self.snapshot().index_keys(index, value)
     }
 
-    /// The objects that share an index value with this one. See [`Snapshot::index`].
+    /// Returns the objects that share an index value with this one. See [`Snapshot::index`].
     ///
     /// # Errors
-    /// When there is no text index of this name.
+    /// If there is no text index of this name.
     #[doc(alias = "Index")]
     pub fn index(&self, index: &str, object: &K) -> Result<Vec<Arc<K>>, IndexError> {
         self.snapshot().index(index, object)
     }
 
-    /// All values of a text index that have an object. See [`Snapshot::list_index_values`].
+    /// Returns all values of a text index that have an object. See [`Snapshot::list_index_values`].
     #[must_use]
     #[doc(alias = "ListIndexFuncValues")]
     pub fn list_index_values(&self, index: &str) -> Vec<Arc<String>> {
         self.snapshot().list_index_values(index)
     }
 
-    /// The objects that have a value in an index of any type. See [`Snapshot::by`].
+    /// Returns the objects that have a value in an index of any type. See [`Snapshot::by`].
     ///
     /// # Errors
-    /// When there is no index of this name with values of this type.
+    /// If there is no index of this name with values of this type.
     pub fn by<V, Q>(&self, index: &Index<V>, value: &Q) -> Result<Vec<Arc<K>>, IndexError>
     where
         V: Borrow<Q> + Hash + Eq + Send + Sync + 'static,
         Q: Hash + Eq + ?Sized,
     {
         Ok(cloned(self.snapshot().by(index, value)?))
-    }
-
-    /// Has this called for every index function that fails or panics, after the write was published and outside all
-    /// locks. There is one such function a store; the newest counts.
-    ///
-    /// Without it failures are not lost: see [`index_status`](Self::index_status).
-    pub fn on_index_failure(&self, report: impl Fn(&IndexFailure) + Send + Sync + 'static) {
-        self.shared.set_failure_report(Arc::new(report));
     }
 }

@@ -1,29 +1,35 @@
 //! The store: a handle through which one version after another is published.
 
 mod indexes;
+mod overlay;
+mod reader;
+mod reentry;
 mod shared;
+mod sink;
 
 use std::fmt;
+use std::ops::Deref;
 use std::sync::Arc;
 
-pub(crate) use shared::{Shared, Turn};
-
-use crate::batch::Batch;
+pub use self::reader::StoreReader;
+pub(crate) use self::reentry::Writing;
+pub(crate) use self::shared::{Shared, Turn};
 use crate::key::{KeyBuffer, KeyError, KeyLike, KeyText, ObjectKey};
-use crate::list::{List, Listed, Order};
 use crate::object::Object;
+use crate::object_list::ListEnd;
 use crate::root::{Plan, Root, Target};
-use crate::snapshot::Snapshot;
+use crate::transaction::{Listed, Precedence, Transaction};
 use crate::version::ResourceVersion;
 
 /// An indexed set of Kubernetes objects in memory.
 ///
-/// A `Store` is a handle: clones share one set. Readers take a [`snapshot`](Self::snapshot) and see one state of
-/// objects and indexes for as long as they like; they wait for no writer, and no writer waits for them. The reading
-/// methods of the store itself are short forms for a snapshot that is used once.
+/// A `Store` is a handle: clones share one set. It dereferences to its [`StoreReader`], which has the methods that
+/// read; readers take a [`snapshot`](StoreReader::snapshot) and have one state of objects and indexes for as long as
+/// they like. They wait for no transaction, and no writer waits for them.
 ///
-/// Writes come one at a time, singly or in a [`Batch`] that is published as a whole. Index functions run while a write
-/// is made; they may read the store but must not write to it.
+/// Writes are made one at a time, singly or in a [`Transaction`] that is published as a whole. Index functions run
+/// while a write is made: they may read the store; a write to it panics. So does a write beside a transaction of the
+/// same thread, which would wait for itself for ever.
 ///
 /// ```
 /// use informer_store::{IndexValues, Store};
@@ -44,13 +50,13 @@ use crate::version::ResourceVersion;
 #[doc(alias = "Indexer")]
 #[doc(alias = "ThreadSafeStore")]
 pub struct Store<K> {
-    pub(crate) shared: Arc<Shared<K>>,
+    reader: StoreReader<K>,
 }
 
 impl<K> Clone for Store<K> {
     fn clone(&self) -> Self {
         Self {
-            shared: Arc::clone(&self.shared),
+            reader: self.reader.clone(),
         }
     }
 }
@@ -58,6 +64,20 @@ impl<K> Clone for Store<K> {
 impl<K: Object> Default for Store<K> {
     fn default() -> Self {
         Self::new()
+    }
+}
+
+impl<K> Deref for Store<K> {
+    type Target = StoreReader<K>;
+
+    fn deref(&self) -> &StoreReader<K> {
+        &self.reader
+    }
+}
+
+impl<K> From<Store<K>> for StoreReader<K> {
+    fn from(store: Store<K>) -> Self {
+        store.reader
     }
 }
 
@@ -70,28 +90,27 @@ impl<K: Object> fmt::Debug for Store<K> {
 }
 
 impl<K: Object> Store<K> {
-    /// An empty store without indexes.
+    /// Makes an empty store without indexes.
     #[must_use]
     #[doc(alias = "NewStore")]
     #[doc(alias = "NewIndexer")]
     pub fn new() -> Self {
+        let shared = Arc::default();
         Self {
-            shared: Arc::default(),
+            reader: StoreReader { shared },
         }
     }
 
-    /// The present state, in constant time.
+    /// Returns a handle that can only read.
     #[must_use]
-    pub fn snapshot(&self) -> Snapshot<K> {
-        Snapshot::new(self.shared.root())
+    pub fn reader(&self) -> StoreReader<K> {
+        self.reader.clone()
     }
-
-    // ----- writes -----
 
     /// Adds an object, or replaces the one of the same key, which is returned.
     ///
     /// # Errors
-    /// When the object has no name.
+    /// If the object has no name.
     pub fn add(&self, object: impl Into<Arc<K>>) -> Result<Option<Arc<K>>, KeyError> {
         let object = object.into();
         let mut buffer = KeyBuffer::new();
@@ -101,10 +120,10 @@ impl<K: Object> Store<K> {
         Ok(self.write(turn, target, object))
     }
 
-    /// The same as [`add`](Self::add).
+    /// Does the same as [`add`](Self::add).
     ///
     /// # Errors
-    /// When the object has no name.
+    /// If the object has no name.
     pub fn update(&self, object: impl Into<Arc<K>>) -> Result<Option<Arc<K>>, KeyError> {
         self.add(object)
     }
@@ -120,127 +139,77 @@ impl<K: Object> Store<K> {
     #[inline]
     fn write(&self, turn: Turn<'_, K>, target: Target, object: Arc<K>) -> Option<Arc<K>> {
         if turn.overlay.is_some() {
-            let mut batch = Batch::in_turn(&self.shared, turn);
-            let old = batch.write(target, object);
-            batch.commit();
+            let mut transaction = Transaction::in_turn(&self.shared, turn);
+            let old = transaction.write(target, object);
+            transaction.commit();
             return old;
         }
         let mut plan = Plan::default();
-        turn.plan(&target, &object, &mut plan);
+        if !turn.indexes().is_empty() {
+            let _writing = Writing::to(self.shared.id);
+            turn.plan(&target, &object, &mut plan);
+        }
         self.shared.change(turn, |root, effects| {
             root.place(target, object, &mut plan, effects)
         })
     }
 
-    /// Takes the object of a key out.
+    /// Removes the object of a key and returns it.
     pub fn delete<Q: KeyLike + ?Sized>(&self, key: &Q) -> Option<Arc<K>> {
         let turn = self.shared.turn();
         turn.find(key)?;
         if turn.overlay.is_some() {
-            let mut batch = Batch::in_turn(&self.shared, turn);
-            let old = batch.remove(key);
-            batch.commit();
+            let mut transaction = Transaction::in_turn(&self.shared, turn);
+            let old = transaction.remove(key);
+            transaction.commit();
             return old;
         }
         self.shared
             .change(turn, |root, effects| root.take(key, effects))
     }
 
-    /// Replaces everything by these objects, at this resource version, in one step. Objects equal to those stored (in
-    /// UID and resource version, or the same allocation) keep their place and their `Arc`. Of several objects of one
-    /// key the last is taken.
+    /// Replaces all objects by these, at this resource version, in one step. An object of the same UID and version as
+    /// the stored one keeps its place and its `Arc`. Of several objects of one key the last is taken.
     ///
     /// # Errors
-    /// When an object has no name; nothing was changed then.
+    /// If an object has no name; nothing was changed.
     pub fn replace<I>(&self, objects: I, resource_version: ResourceVersion) -> Result<(), KeyError>
     where
         I: IntoIterator,
         I::Item: Into<Arc<K>>,
     {
         let objects: Vec<Arc<K>> = objects.into_iter().map(Into::into).collect();
-        let mut batch = self.begin_batch();
-        let mut list = List::with_capacity(objects.len());
+        let mut transaction = self.transaction();
+        let mut list = Listed::with_capacity(objects.len());
         for object in objects {
             let mut buffer = KeyBuffer::new();
             let text = KeyText::try_of(&*object, &mut buffer)?;
-            let (slot, key) = batch.root().resolve(&text);
-            list.push(slot, key, Listed::Object(object));
+            let (slot, key) = transaction.root().resolve(&text);
+            list.push(slot, key, Some(object));
         }
-        list.write_to(&mut batch, Order::AsListed, resource_version);
-        batch.commit();
+        transaction.write_list(list, Precedence::Listed, &resource_version);
+        transaction.end_list(&ListEnd::new(resource_version.clone()));
+        transaction.set_resource_version(resource_version);
+        transaction.commit();
         Ok(())
     }
 
-    /// Starts a batch of writes that are published together. Other writers wait until it is committed or dropped;
+    /// Begins a transaction: writes that are published together. Other writers wait until it is committed or dropped;
     /// readers do not.
-    #[doc(alias = "Transaction")]
-    pub fn begin_batch(&self) -> Batch<'_, K> {
-        Batch::new(&self.shared)
+    pub fn transaction(&self) -> Transaction<'_, K> {
+        Transaction::new(&self.shared)
     }
 
     /// Sets the resource version up to which the store has everything.
     #[doc(alias = "Bookmark")]
     pub fn set_resource_version(&self, resource_version: ResourceVersion) {
-        let mut batch = self.begin_batch();
-        batch.set_resource_version(resource_version);
-        batch.commit();
+        let mut transaction = self.transaction();
+        transaction.set_resource_version(resource_version);
+        transaction.commit();
     }
 
-    // ----- reads -----
-
-    /// The object of a key.
-    #[must_use]
-    #[doc(alias = "GetByKey")]
-    pub fn get<Q: KeyLike + ?Sized>(&self, key: &Q) -> Option<Arc<K>> {
-        self.shared.read().get(key).cloned()
-    }
-
-    /// True if there is an object of this key.
-    #[must_use]
-    pub fn contains<Q: KeyLike + ?Sized>(&self, key: &Q) -> bool {
-        self.shared.read().find(key).is_some()
-    }
-
-    /// How many objects there are.
-    #[must_use]
-    pub fn len(&self) -> usize {
-        self.shared.read().len()
-    }
-
-    /// True if there is no object.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// All objects.
-    #[must_use]
-    pub fn list(&self) -> Vec<Arc<K>> {
-        self.snapshot().list()
-    }
-
-    /// All keys.
-    #[must_use]
-    #[doc(alias = "ListKeys")]
-    pub fn keys(&self) -> Vec<ObjectKey> {
-        self.snapshot().keys().cloned().collect()
-    }
-
-    /// The resource version up to which the store has everything; `None` before the first.
-    #[must_use]
-    #[doc(alias = "LastStoreSyncResourceVersion")]
-    pub fn resource_version(&self) -> Option<ResourceVersion> {
-        self.shared.read().resource_version.clone()
-    }
-
-    /// How many writes were published. It only grows, and is no resource version.
-    #[must_use]
-    pub fn revision(&self) -> u64 {
-        self.shared.read().revision
-    }
-
-    /// Says that nothing will feed the store any more: whoever waits for a resource version or a change is woken with
-    /// an error. What it holds can still be read, and written.
+    /// Closes the store, since nothing feeds it any more: all waits for a resource version, an object or a change end
+    /// with an error. Its objects can still be read, and written.
     pub fn close(&self) {
         self.shared.close();
     }

@@ -1,31 +1,33 @@
-//! What the handles of one store share: the published version, and who waits for the next.
+//! The state that the handles of one store share: the published version, and who waits for the next.
 //!
 //! # The lock
-//! Reads hold `root` for reading, for a clone or a short look. A write or a batch takes its turn by holding `root` as
-//! the one reader that may become the only holder: readers pass while index functions run, other writers wait. It
-//! becomes the only holder for a swap or one change in place. The logs and lists of those who listen have locks of their
-//! own, taken last.
+//! Reads hold `root` for reading, for a clone or one look-up. A write or a transaction takes its turn by holding `root`
+//! as the one reader that may become the only holder: readers pass while index functions run, other writers wait. It
+//! becomes the only holder for a swap or one change in place. The log of changes and the list of watches have locks of
+//! their own, taken last.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use crate::changes::{Change, ChangeLog};
+use crate::changes::{ChangeLog, Dropped, StoreChange};
 use crate::effects::{Effects, Touched};
 use crate::index::IndexFailure;
 use crate::object::Object;
 use crate::overlay;
 use crate::root::Root;
 use crate::signal::Signal;
+use crate::store::reentry::StoreId;
 use crate::sync::{
     AtomicBool, AtomicUsize, RwLock, RwLockReadGuard, RwLockUpgradableReadGuard, RwLockWriteGuard,
 };
 use crate::watch::Watches;
 
 pub(crate) struct Shared<K> {
+    pub(crate) id: StoreId,
     root: RwLock<triomphe::Arc<Root<K>>>,
-    /// Told of every publication.
+    /// Notified of every publication.
     pub(crate) published: Signal,
-    /// Told once nothing feeds the store any more.
+    /// Notified when the store is closed.
     pub(crate) ended: Signal,
     is_closed: AtomicBool,
     pub(crate) watches: Watches,
@@ -45,6 +47,7 @@ pub(crate) type Turn<'a, K> = RwLockUpgradableReadGuard<'a, triomphe::Arc<Root<K
 impl<K> Default for Shared<K> {
     fn default() -> Self {
         Self {
+            id: StoreId::next(),
             root: RwLock::new(triomphe::Arc::new(Root::default())),
             published: Signal::default(),
             ended: Signal::default(),
@@ -59,8 +62,12 @@ impl<K> Default for Shared<K> {
 
 impl<K: Object> Shared<K> {
     /// Waits for the turn to write.
+    ///
+    /// # Panics
+    /// If it is this thread's turn already.
     #[inline]
     pub(crate) fn turn(&self) -> Turn<'_, K> {
+        self.id.assert_not_writing();
         self.root.upgradable_read()
     }
 
@@ -68,12 +75,12 @@ impl<K: Object> Shared<K> {
         triomphe::Arc::clone(&self.root.read())
     }
 
-    /// The published version, for one short look.
+    /// Returns the published version for one look-up.
     pub(crate) fn read(&self) -> Published<'_, K> {
         self.root.read()
     }
 
-    /// What a write that begins now has to gather.
+    /// Returns what a write that begins now has to gather.
     #[inline]
     pub(crate) fn effects(&self) -> Effects<K> {
         Effects {
@@ -94,10 +101,10 @@ impl<K: Object> Shared<K> {
         let root = triomphe::Arc::new(root);
         let mut published = RwLockUpgradableReadGuard::upgrade(turn);
         let old = std::mem::replace(&mut *published, root);
-        self.log(published, revision, effects.changes);
-        // Freed here, after the lock.
-        drop(old);
-        self.tell(effects.touched, effects.failures);
+        let dropped = self.log(published, revision, effects.changes);
+        self.notify(effects.touched, &effects.failures);
+        // Last, and under no lock: dropping objects is user code.
+        drop((old, dropped));
     }
 
     /// Makes one change and ends the turn: in place if nobody else holds this version, beside it if somebody does.
@@ -113,8 +120,9 @@ impl<K: Object> Shared<K> {
             let result = change(root, &mut effects);
             root.revision += 1;
             let revision = root.revision;
-            self.log(published, revision, effects.changes);
-            self.tell(effects.touched, effects.failures);
+            let dropped = self.log(published, revision, effects.changes);
+            self.notify(effects.touched, &effects.failures);
+            drop(dropped);
             return result;
         }
         let turn = RwLockWriteGuard::downgrade_to_upgradable(published);
@@ -124,30 +132,33 @@ impl<K: Object> Shared<K> {
         result
     }
 
-    /// Writes down what was published, for those who poll, and ends the turn: in the order of the revisions.
+    /// Logs the changes that were published, for subscribers, and ends the turn: in the order of the revisions. Returns
+    /// the changes that are kept no longer.
     #[inline]
     fn log(
         &self,
         published: RwLockWriteGuard<'_, triomphe::Arc<Root<K>>>,
         revision: u64,
-        changes: Option<Vec<Change<K>>>,
-    ) {
-        // Whoever subscribes from now on finds the revision published.
-        if self.log.is_wanted() {
-            // Who subscribes just now may hold the log and wait to read.
-            let turn = RwLockWriteGuard::downgrade_to_upgradable(published);
-            self.log.append(revision, changes);
-            drop(turn);
+        changes: Option<Vec<StoreChange<K>>>,
+    ) -> Dropped<K> {
+        // A later subscriber finds the revision published.
+        if !self.log.is_wanted() {
+            return Dropped::default();
         }
+        // A thread that subscribes just now may hold the log and wait to read.
+        let turn = RwLockWriteGuard::downgrade_to_upgradable(published);
+        let dropped = self.log.append(revision, changes);
+        drop(turn);
+        dropped
     }
 
-    /// Tells those who listen of what was published.
+    /// Wakes watches and waits, and reports failures of index functions.
     #[inline]
-    fn tell(&self, touched: Touched, failures: Vec<IndexFailure>) {
-        self.watches.tell(touched);
+    fn notify(&self, touched: Touched, failures: &[IndexFailure]) {
+        self.watches.wake(touched);
         self.published.notify_of_locked();
         if !failures.is_empty() {
-            self.report(&failures);
+            self.report(failures);
         }
     }
 
@@ -160,7 +171,9 @@ impl<K: Object> Shared<K> {
     }
 
     pub(crate) fn set_failure_report(&self, report: Arc<Report>) {
-        *self.report.write() = Some(report);
+        let old = self.report.write().replace(report);
+        // Under no lock.
+        drop(old);
     }
 
     pub(crate) fn close(&self) {

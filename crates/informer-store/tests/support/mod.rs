@@ -16,7 +16,7 @@ use informer_store::{Object, ObjectMetadata, OwnerReference, ResourceVersion, Ui
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Thing {
     pub meta: Meta,
-    /// What it says, for index functions to read.
+    /// For index functions to read.
     pub words: Vec<String>,
 }
 

@@ -1,68 +1,37 @@
-//! A vector in small shared pages: cloned in constant time, changed by copying one page and the way to it.
+//! A vector in small shared pages: cloned in constant time, changed by copying one page and the path to it.
 //!
-//! The way is always three steps long, so that finding an element takes a few instructions: a list of groups, a group
+//! The path is always three steps long, so that finding an element takes a few instructions: a list of groups, a group
 //! of pages, a page of elements. After a clone the first change copies the list of groups, which is one pointer for
 //! some hundred elements, and each change copies one group and one page.
 //!
 //! # Invariants
-//! - Pages and groups are full but for the last; none is empty. Only the vector's length says where the last page ends:
-//!   the length of a page would lie in another cache line than most of its elements.
+//! - Pages and groups are full but for the last; none is empty. The last page ends at the vector's length: a length in
+//!   each page would be in another cache line than most of its elements.
 //! - A page, a group or the list is copied only while a clone of the vector shares it.
 
-use std::hint::black_box;
+#[cfg(test)]
+mod tests;
 
-use arrayvec::ArrayVec;
 use triomphe::Arc;
 
 /// Pages a group. Few, because the first change of a group counts up a reference for each of them.
 const GROUP: usize = 32;
 const GROUP_BITS: u32 = GROUP.trailing_zeros();
 
-/// What a [`PagedVec`] holds.
-pub(crate) trait Element: Clone + Default {
-    /// Reads what a clone will write to (a reference count). A page's elements are warmed one after the other before
-    /// they are cloned, so that the processor waits for all of their memory at once, and not for one after another.
-    #[inline]
-    fn warm(&self) {}
-}
-
-/// Reads what a clone of it will write to.
-#[inline]
-pub(crate) fn warm_object<K>(object: &std::sync::Arc<K>) {
-    black_box(std::sync::Arc::strong_count(object));
-}
+/// An element of a [`PagedVec`].
+pub(crate) trait Element: Clone + Default {}
 
 impl Element for u32 {}
 impl Element for u64 {}
+impl<T: Clone> Element for Option<T> {}
 
-impl<T: Warm + Clone> Element for Option<T> {
-    #[inline]
-    fn warm(&self) {
-        self.iter().for_each(T::warm);
-    }
-}
-
-/// The part of [`Element`] that an optional one needs of what is in it.
-pub(crate) trait Warm {
-    /// See [`Element::warm`].
-    #[inline]
-    fn warm(&self) {}
-}
-
-/// Clones objects in groups, each warmed first.
+/// Clones objects into a vector.
 pub(crate) fn cloned<'a, K: 'a>(
-    mut objects: impl ExactSizeIterator<Item = &'a std::sync::Arc<K>>,
+    objects: impl ExactSizeIterator<Item = &'a std::sync::Arc<K>>,
 ) -> Vec<std::sync::Arc<K>> {
     let mut all = Vec::with_capacity(objects.len());
-    let mut group = ArrayVec::<_, 16>::new();
-    loop {
-        group.extend(objects.by_ref().take(16));
-        if group.is_empty() {
-            return all;
-        }
-        group.iter().copied().for_each(warm_object);
-        all.extend(group.drain(..).cloned());
-    }
+    objects.for_each(|object| all.push(std::sync::Arc::clone(object)));
+    all
 }
 
 /// A persistent vector whose pages hold `B` elements (a power of two).
@@ -81,21 +50,18 @@ struct Page<T, const B: usize>([T; B]);
 
 impl<T, const B: usize> Clone for Groups<T, B> {
     fn clone(&self) -> Self {
-        self.0.iter().for_each(warm);
         Self(self.0.clone())
     }
 }
 
 impl<T, const B: usize> Clone for Group<T, B> {
     fn clone(&self) -> Self {
-        self.0.iter().flatten().for_each(warm);
         Self(self.0.clone())
     }
 }
 
 impl<T: Element, const B: usize> Clone for Page<T, B> {
     fn clone(&self) -> Self {
-        self.0.iter().for_each(T::warm);
         Self(self.0.clone())
     }
 }
@@ -110,10 +76,6 @@ impl<T: Element, const B: usize> Default for Page<T, B> {
     fn default() -> Self {
         Self(std::array::from_fn(|_| T::default()))
     }
-}
-
-fn warm<T>(page: &Arc<T>) {
-    black_box(Arc::strong_count(page));
 }
 
 impl<T, const B: usize> Clone for PagedVec<T, B> {
@@ -148,9 +110,9 @@ impl<T, const B: usize> PagedVec<T, B> {
         self.len == 0
     }
 
-    /// Where an element lies: its group, the page in the group, the place in the page.
+    /// Returns the path to an element: its group, the page in the group, the place in the page.
     #[inline]
-    const fn way(index: u32) -> (usize, usize, usize) {
+    const fn path(index: u32) -> (usize, usize, usize) {
         let index = index as usize;
         let page = index >> Self::BITS;
         (page >> GROUP_BITS, page & (GROUP - 1), index & (B - 1))
@@ -165,15 +127,15 @@ impl<T, const B: usize> PagedVec<T, B> {
         }
     }
 
-    /// The same for whoever can tell an empty element from the others: it may be handed out beyond the end.
+    /// Returns the element, or an empty one just beyond the end, which the caller can distinguish.
     #[inline]
     pub(crate) fn peek(&self, index: u32) -> Option<&T> {
-        let (group, page, place) = Self::way(index);
+        let (group, page, place) = Self::path(index);
         let page = self.groups.as_ref()?.0.get(group)?.0[page].as_ref()?;
         Some(&page.0[place])
     }
 
-    /// All elements in order.
+    /// Returns all elements in order.
     pub(crate) fn iter(&self) -> Iter<'_, T, B> {
         let groups = self.groups.as_ref().map_or(&[][..], |groups| &groups.0);
         Iter {
@@ -188,11 +150,11 @@ impl<T, const B: usize> PagedVec<T, B> {
 impl<T: Element, const B: usize> PagedVec<T, B> {
     #[inline]
     pub(crate) fn get_mut(&mut self, index: u32) -> Option<&mut T> {
-        // Nothing is copied for an element that is not here.
+        // Nothing is copied for an element that does not exist.
         if index >= self.len {
             return None;
         }
-        let (group, page, place) = Self::way(index);
+        let (group, page, place) = Self::path(index);
         // What is shared is copied.
         let group = Arc::make_mut(self.groups.as_mut()?).0.get_mut(group)?;
         let page = Arc::make_mut(group).0[page].as_mut()?;
@@ -215,7 +177,7 @@ impl<T: Element, const B: usize> PagedVec<T, B> {
 
     /// Adds an empty page for the element of this index.
     fn push_page(&mut self, index: u32) {
-        let (group, page, _) = Self::way(index);
+        let (group, page, _) = Self::path(index);
         let groups = self
             .groups
             .get_or_insert_with(|| Arc::new(Groups(Vec::new())));
@@ -226,7 +188,7 @@ impl<T: Element, const B: usize> PagedVec<T, B> {
         Arc::make_mut(&mut groups[group]).0[page] = Some(Arc::new(Page::default()));
     }
 
-    /// Takes the last element off.
+    /// Removes the last element.
     pub(crate) fn pop(&mut self) -> Option<T> {
         let last = self.len.checked_sub(1)?;
         let element = self.get_mut(last).map(std::mem::take);
@@ -237,9 +199,9 @@ impl<T: Element, const B: usize> PagedVec<T, B> {
         element
     }
 
-    /// Takes off the last page, which began with this index.
+    /// Removes the last page, which began with this index.
     fn pop_page(&mut self, index: u32) {
-        let (group, page, _) = Self::way(index);
+        let (group, page, _) = Self::path(index);
         if index == 0 {
             self.groups = None;
             return;
@@ -257,7 +219,7 @@ impl<T: Element, const B: usize> PagedVec<T, B> {
         }
     }
 
-    /// Takes one element out and puts the last one in its place.
+    /// Removes an element and moves the last one to its place.
     pub(crate) fn swap_remove(&mut self, index: u32) -> Option<T> {
         if index >= self.len {
             return None;
@@ -298,6 +260,22 @@ impl<'a, T, const B: usize> Iterator for Iter<'a, T, B> {
     fn size_hint(&self) -> (usize, Option<usize>) {
         (self.left as usize, Some(self.left as usize))
     }
+
+    /// Page by page: what is done for each element has no other branch.
+    fn fold<A, F: FnMut(A, &'a T) -> A>(self, mut value: A, mut add: F) -> A {
+        let mut left = self.left as usize;
+        let mut add_page = |value: A, page: std::slice::Iter<'a, T>| {
+            let count = page.len().min(left);
+            left -= count;
+            page.take(count).fold(value, &mut add)
+        };
+        value = add_page(value, self.page);
+        let groups = self.groups.flat_map(|group| &group.0);
+        for page in self.pages.chain(groups).map_while(Option::as_ref) {
+            value = add_page(value, page.0.iter());
+        }
+        value
+    }
 }
 
 impl<T, const B: usize> ExactSizeIterator for Iter<'_, T, B> {}
@@ -310,94 +288,5 @@ impl<T, const B: usize> Clone for Iter<'_, T, B> {
             page: self.page.clone(),
             left: self.left,
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-
-    type Small = PagedVec<u32, 2>;
-
-    #[derive(Debug, Clone)]
-    enum Step {
-        Push(u32),
-        Pop,
-        Set(usize, u32),
-        SwapRemove(usize),
-        Snapshot,
-    }
-
-    fn step() -> impl Strategy<Value = Step> {
-        prop_oneof![
-            6 => any::<u32>().prop_map(Step::Push),
-            2 => Just(Step::Pop),
-            2 => (any::<usize>(), any::<u32>()).prop_map(|(at, v)| Step::Set(at, v)),
-            2 => any::<usize>().prop_map(Step::SwapRemove),
-            1 => Just(Step::Snapshot),
-        ]
-    }
-
-    fn contents(vector: &Small) -> Vec<u32> {
-        vector.iter().copied().collect()
-    }
-
-    proptest! {
-        #[test]
-        fn behaves_as_a_vector_and_clones_stay_what_they_were(
-            start in 0u32..1200,
-            steps in prop::collection::vec(step(), 0..200),
-        ) {
-            let mut model: Vec<u32> = (0..start).collect();
-            let mut paged = Small::default();
-            for &element in &model {
-                paged.push(element);
-            }
-            let mut clones = Vec::new();
-            for step in steps {
-                let len = model.len();
-                match step {
-                    Step::Push(v) => {
-                        prop_assert_eq!(paged.push(v) as usize, len);
-                        model.push(v);
-                    }
-                    Step::Pop => prop_assert_eq!(paged.pop(), model.pop()),
-                    Step::Set(at, v) if len > 0 => {
-                        *paged.get_mut((at % len) as u32).expect("within") = v;
-                        model[at % len] = v;
-                    }
-                    Step::SwapRemove(at) if len > 0 => {
-                        let removed = paged.swap_remove((at % len) as u32);
-                        prop_assert_eq!(removed, Some(model.swap_remove(at % len)));
-                    }
-                    Step::Snapshot => clones.push((paged.clone(), model.clone())),
-                    Step::Set(..) | Step::SwapRemove(_) => {}
-                }
-                prop_assert_eq!(paged.len() as usize, model.len());
-            }
-            clones.push((paged, model));
-            for (paged, model) in clones {
-                prop_assert_eq!(&contents(&paged), &model);
-                for (at, value) in model.iter().enumerate() {
-                    prop_assert_eq!(paged.get(at as u32), Some(value));
-                }
-                prop_assert_eq!(paged.get(model.len() as u32), None);
-                let beyond = paged.peek(model.len() as u32);
-                prop_assert!(beyond.is_none_or(|element| *element == 0));
-                prop_assert_eq!(paged.get(u32::MAX), None);
-            }
-        }
-    }
-
-    #[test]
-    fn an_emptied_vector_holds_no_page() {
-        let mut paged = Small::default();
-        for element in 0..1000 {
-            paged.push(element);
-        }
-        while paged.pop().is_some() {}
-        assert!(paged.groups.is_none());
     }
 }
