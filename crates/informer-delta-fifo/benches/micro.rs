@@ -1,8 +1,8 @@
 //! Times the queue on the work that client-go's DeltaFIFO is timed on: pods without known objects, keys made from the
 //! objects. Prints one JSON line for each measure; `ns_per_op` is the median of several runs.
 //!
-//! `delta_fifo_add_pop` is 1,000 adds, then all of them taken out and acknowledged, each side in the way its controllers
-//! do it: ours as one batch, client-go's DeltaFIFO key by key, as it must. `delta_fifo_add_pop_single` takes out and
+//! `delta_fifo_add_pop` is 1,000 adds, then all of them popped and acknowledged, each side in the way its process loop
+//! does it: ours as one batch, client-go's DeltaFIFO key by key, as it must. `delta_fifo_add_pop_single` pops and
 //! acknowledges key by key here too. Both make the key from the object, as client-go does.
 //!
 //! `cargo bench -p informer-delta-fifo --bench micro [-- FILTER]`
@@ -12,14 +12,14 @@ use std::hint::black_box;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use informer_delta_fifo::{Config, DeltaFifo, Order};
-use informer_store::{DeltaSink, ObjectKey, Replace, ReplaceEnd};
+use informer_delta_fifo::{DeltaFifo, DeltaFifoConfig, QueueOrder};
+use informer_store::{DeltaSink, ListEnd, ObjectKey, ObjectList};
 use k8s_openapi::api::core::v1::{Pod, PodSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 const N: usize = 100_000;
 
-/// How many adds are made before they are taken out.
+/// How many adds are made before they are popped.
 const ROUND: usize = 1000;
 
 /// How long each measure runs, and how many times.
@@ -70,21 +70,21 @@ fn median(operations: usize, mut work: impl FnMut()) -> f64 {
     runs[RUNS / 2]
 }
 
-fn queue(order: Order) -> DeltaFifo<Pod> {
-    DeltaFifo::with_config(&Config::new().order(order))
+fn queue(order: QueueOrder) -> DeltaFifo<Pod> {
+    DeltaFifo::new(DeltaFifoConfig::new().order(order))
 }
 
 fn add(fifo: &DeltaFifo<Pod>, pod: &Arc<Pod>) {
     fifo.add(ObjectKey::of(&**pod), Arc::clone(pod));
 }
 
-/// Takes out and acknowledges everything, at most so many keys at a time. Returns how many there were.
+/// Pops and acknowledges everything, at most so many keys at a time. Returns how many there were.
 fn drain(fifo: &DeltaFifo<Pod>, max: usize) -> usize {
     let mut keys = 0;
     while let Some(batch) = fifo.try_pop_batch(max) {
-        for deltas in batch.iter() {
+        for (key, _) in batch.iter() {
             keys += 1;
-            black_box(deltas.key());
+            black_box(key);
         }
         batch.ack();
     }
@@ -108,7 +108,7 @@ impl Bench {
         }
     }
 
-    fn add_pop(&self, name: &str, order: Order, max: usize) {
+    fn add_pop(&self, name: &str, order: QueueOrder, max: usize) {
         let fifo = queue(order);
         let mut next = self.pods.chunks(ROUND).cycle();
         self.measure(name, ROUND, || {
@@ -119,22 +119,22 @@ impl Bench {
         });
     }
 
-    fn replace(&self, name: &str, order: Order) {
+    fn replace(&self, name: &str, order: QueueOrder) {
         self.measure(name, 1, || {
             let fifo = queue(order);
-            let mut list = fifo.begin_replace();
+            let mut list = ObjectList::new();
             for pod in &self.pods {
                 list.insert(ObjectKey::of(&**pod), Arc::clone(pod));
             }
-            list.finish(ReplaceEnd::new(1.into()));
+            fifo.replace(list, ListEnd::new(1.into()));
             assert_eq!(drain(&fifo, ROUND), N);
         });
     }
 
-    /// Two threads add to one queue, each its half of the pods, while this one takes out; per add.
+    /// Two threads add to one queue, each its half of the pods, while this one pops; per add.
     fn two_producers(&self, name: &str) {
         self.measure(name, N, || {
-            let fifo = queue(Order::ByKey);
+            let fifo = queue(QueueOrder::ByKey);
             let (first, second) = self.pods.split_at(N / 2);
             std::thread::scope(|scope| {
                 for half in [first, second] {
@@ -159,10 +159,10 @@ fn main() {
         filter,
         pods: (0..N).map(pod).collect(),
     };
-    bench.add_pop("delta_fifo_add_pop", Order::ByKey, ROUND);
-    bench.add_pop("delta_fifo_add_pop_single", Order::ByKey, 1);
-    bench.add_pop("delta_fifo_in_order_add_pop", Order::InOrder, ROUND);
-    bench.replace("delta_fifo_replace_100k", Order::ByKey);
-    bench.replace("delta_fifo_in_order_replace_100k", Order::InOrder);
+    bench.add_pop("delta_fifo_add_pop", QueueOrder::ByKey, ROUND);
+    bench.add_pop("delta_fifo_add_pop_single", QueueOrder::ByKey, 1);
+    bench.add_pop("delta_fifo_in_order_add_pop", QueueOrder::InOrder, ROUND);
+    bench.replace("delta_fifo_replace_100k", QueueOrder::ByKey);
+    bench.replace("delta_fifo_in_order_replace_100k", QueueOrder::InOrder);
     bench.two_producers("delta_fifo_2_producers");
 }

@@ -1,112 +1,143 @@
-//! A batch: what was taken out of the queue, until it is acknowledged.
+//! A batch: what was popped, until it is acknowledged.
 
 use std::collections::HashSet;
 use std::fmt;
-use std::iter::FusedIterator;
 use std::sync::Arc;
 
-use informer_store::{Object, ObjectKey, ReplaceEnd, ResourceVersion};
+use informer_store::{ListEnd, Object, ObjectKey, ResourceVersion};
 
-use crate::delta::Delta;
-use crate::shared::Shared;
-use crate::state::{Flight, Told};
+use crate::delta::Deltas;
+use crate::state::{Acked, InFlight, Queue, new_queue};
+use crate::wake::Monitor;
 
-/// Keys and their deltas, taken out of the queue to be applied.
+/// Keys with their deltas, popped to be applied.
 ///
-/// Apply it, then [`ack`](Self::ack) it. Dropped without that (a panic, a cancelled task), its deltas return to the
-/// front of the queue, older than newer deltas of the same keys. One batch is out at a time.
+/// Apply it, then [`ack`](Self::ack) it. Dropped without that (a panic, a cancelled task) it returns to the front of the queue, before
+/// newer deltas of its keys. One batch is in flight at a time.
 ///
-/// A batch may hold no key: then it only tells how far things have come.
-#[must_use = "a batch that is dropped returns to the queue"]
+/// A batch may have no key: it carries the end of an empty list, a resync of nothing, or a resource version.
+#[must_use = "a batch that is dropped is requeued"]
 pub struct Batch<K: Object> {
-    shared: Arc<Shared<K>>,
-    /// `None` once settled.
-    flight: Option<Arc<Flight<K>>>,
+    monitor: Arc<Monitor<K>>,
+    /// `None` once acknowledged.
+    in_flight: Option<Arc<InFlight<K>>>,
 }
 
 impl<K: Object> Batch<K> {
-    pub(crate) fn new(shared: Arc<Shared<K>>, flight: Arc<Flight<K>>) -> Self {
+    pub(crate) const fn new(monitor: Arc<Monitor<K>>, in_flight: Arc<InFlight<K>>) -> Self {
         Self {
-            shared,
-            flight: Some(flight),
+            monitor,
+            in_flight: Some(in_flight),
         }
     }
 
-    /// The keys with their deltas, in the order of the first delta of each. The keys of a list follow those that
-    /// were queued before it, in the order of the list.
-    pub fn iter(&self) -> impl Iterator<Item = KeyDeltas<'_, K>> {
-        self.flight.iter().flat_map(|flight| {
-            let emit_replaced = flight.emit_replaced;
-            flight.iter().map(move |(key, told)| KeyDeltas {
-                key,
-                told,
-                emit_replaced,
-            })
-        })
+    /// Returns each key once, with its deltas, in the order of each key's first delta.
+    ///
+    /// Of a list these are first the keys that were queued before it (by key), then those that it lacks, then its own in its order.
+    pub fn iter(&self) -> impl Iterator<Item = (&ObjectKey, &Deltas<K>)> {
+        self.in_flight
+            .iter()
+            .flat_map(|content| content.entries.iter())
     }
 
-    /// How many keys there are.
+    /// Returns the number of keys.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.flight.as_ref().map_or(0, |flight| flight.keys())
+        let content = self.in_flight.as_ref();
+        content.map_or(0, |content| content.entries.len())
     }
 
-    /// True if there is no key.
+    /// Returns `true` if there is no key.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// True if the queue was not synced when this was taken out: additions belong to the initial list.
+    /// Returns `true` if the batch was popped before the queue was synced: its additions belong to the first list.
     #[must_use]
     #[doc(alias = "isInInitialList")]
     pub fn is_initial(&self) -> bool {
-        self.flight.as_ref().is_some_and(|flight| flight.is_initial)
+        let content = self.in_flight.as_ref();
+        content.is_some_and(|content| content.is_initial)
     }
 
-    /// The end of the list that this batch holds whole, and all that was queued before it. Write it to the store in
-    /// one step. Of several lists that waited, this is the last; it is a rewind if any of them was.
+    /// Returns `true` if acknowledging the batch makes the queue [synced](crate::DeltaFifo::has_synced).
     #[must_use]
-    pub fn replace(&self) -> Option<&ReplaceEnd> {
-        Some(&self.flight.as_ref()?.replace.as_ref()?.end)
+    pub fn completes_sync(&self) -> bool {
+        self.is_initial() && self.list_end().is_some()
     }
 
-    /// Up to which resource version everything is applied once this batch is: nothing older is queued or in flight.
-    /// Only this may become the store's resource version. `None` if it cannot be told.
+    /// Returns the end of the list that this batch holds whole. Write such a batch to the store in one transaction.
+    ///
+    /// Of several lists that became one batch this is the last; it is a rewind if any of them was.
+    #[must_use]
+    pub fn list_end(&self) -> Option<&ListEnd> {
+        self.in_flight.as_ref()?.list_end()
+    }
+
+    /// Returns `true` if the batch holds a resync: `Sync` deltas of all known objects that were neither queued nor in flight.
+    #[must_use]
+    pub fn is_resync(&self) -> bool {
+        let unit = self
+            .in_flight
+            .as_ref()
+            .and_then(|flight| flight.unit.as_ref());
+        unit.is_some_and(|unit| unit.resync)
+    }
+
+    /// Returns the resource version that the store reaches by applying this batch, if any: everything up to it is applied then.
+    ///
+    /// Only this may become the store's resource version, and only if all keys of the batch are applied. If some keys of a rewind could not
+    /// be applied, take an empty version: the store's own is one of the time that the server went back from.
     #[must_use]
     pub fn applied_up_to(&self) -> Option<&ResourceVersion> {
-        self.flight.as_ref()?.applied_up_to.as_ref()
+        self.in_flight.as_ref()?.applied_up_to.as_ref()
     }
 
-    /// Says that the batch was applied.
+    /// Acknowledges the batch: it is applied.
     pub fn ack(mut self) {
-        self.flight = None;
-        let applied = self.shared.change(|state| state.ack());
-        self.shared.drop_applied(applied);
+        self.acknowledge(new_queue());
     }
 
-    /// Says that the batch was applied, but for these keys: their deltas return to the front of the queue, older than
-    /// newer deltas of the same keys. Do not take over [`applied_up_to`](Self::applied_up_to) then.
+    /// Acknowledges the batch but for these keys, which could not be applied: they return to the front of the queue, before newer deltas
+    /// of their keys. Keys that are not in the batch are ignored.
     #[doc(alias = "AddIfNotPresent")]
     #[doc(alias = "RetryOnError")]
     pub fn ack_except<'a>(mut self, keys: impl IntoIterator<Item = &'a ObjectKey>) {
         let keys: HashSet<&ObjectKey> = keys.into_iter().collect();
-        self.flight = None;
-        let applied = self.shared.change(|state| state.ack_except(&keys));
-        self.shared.drop_applied(applied);
+        let mut failed = new_queue();
+        if !keys.is_empty() {
+            for (key, deltas) in self.iter().filter(|(key, _)| keys.contains(key)) {
+                failed.push_back(key.clone(), deltas.clone());
+            }
+        }
+        self.acknowledge(failed);
+    }
+
+    fn acknowledge(&mut self, failed: Queue<K>) {
+        self.in_flight = None;
+        let acked = self.monitor.change(|state| state.ack(failed));
+        // Objects are dropped without the lock.
+        if let Some(Acked::Many(mut flight)) = acked
+            && let Some(content) = Arc::get_mut(&mut flight)
+        {
+            content.clear();
+            self.monitor.change(|state| state.reuse(flight));
+        }
     }
 }
 
 impl<K: Object> Drop for Batch<K> {
     fn drop(&mut self) {
-        let Some(flight) = self.flight.take() else {
+        let Some(in_flight) = self.in_flight.take() else {
             return;
         };
-        self.shared.change(|state| {
+        let now = self.monitor.now();
+        self.monitor.change(|state| {
             state.recall();
             // The queue's own reference is gone, so this is the last one.
-            if let Some(flight) = Arc::into_inner(flight) {
-                state.give_back(flight);
+            if let Some(content) = Arc::into_inner(in_flight) {
+                state.requeue(content, now);
             }
         });
     }
@@ -117,90 +148,9 @@ impl<K: Object> fmt::Debug for Batch<K> {
         f.debug_struct("Batch")
             .field("keys", &self.len())
             .field("is_initial", &self.is_initial())
-            .field("replace", &self.replace())
+            .field("list_end", &self.list_end())
+            .field("is_resync", &self.is_resync())
             .field("applied_up_to", &self.applied_up_to())
             .finish_non_exhaustive()
     }
 }
-
-/// One key of a batch and what happened to it.
-#[derive(Debug)]
-#[doc(alias = "Deltas")]
-pub struct KeyDeltas<'a, K> {
-    key: &'a ObjectKey,
-    told: Told<'a, K>,
-    emit_replaced: bool,
-}
-
-impl<'a, K> KeyDeltas<'a, K> {
-    /// The key.
-    #[must_use]
-    pub const fn key(&self) -> &'a ObjectKey {
-        self.key
-    }
-
-    /// The deltas, oldest first; there is at least one.
-    #[must_use]
-    pub fn deltas(&self) -> Deltas<'a, K> {
-        let (chain, listed) = match self.told {
-            Told::Chain(chain) => (chain, None),
-            Told::Listed(object) if self.emit_replaced => {
-                (&[][..], Some(Delta::Replaced(Arc::clone(object))))
-            }
-            Told::Listed(object) => (&[][..], Some(Delta::Sync(Arc::clone(object)))),
-            Told::SetAside => (&[][..], Some(Delta::SetAside(None))),
-        };
-        Deltas {
-            listed,
-            chain: chain.iter(),
-        }
-    }
-
-    /// The newest of the deltas.
-    #[must_use]
-    #[doc(alias = "Newest")]
-    pub fn newest(&self) -> Option<Delta<K>> {
-        self.deltas().next_back()
-    }
-}
-
-impl<'a, K> IntoIterator for KeyDeltas<'a, K> {
-    type Item = Delta<K>;
-    type IntoIter = Deltas<'a, K>;
-
-    fn into_iter(self) -> Deltas<'a, K> {
-        self.deltas()
-    }
-}
-
-/// The deltas of one key, oldest first.
-#[derive(Debug)]
-pub struct Deltas<'a, K> {
-    listed: Option<Delta<K>>,
-    chain: std::slice::Iter<'a, Delta<K>>,
-}
-
-impl<K> Iterator for Deltas<'_, K> {
-    type Item = Delta<K>;
-
-    fn next(&mut self) -> Option<Delta<K>> {
-        self.listed.take().or_else(|| self.chain.next().cloned())
-    }
-
-    fn size_hint(&self) -> (usize, Option<usize>) {
-        let left = self.chain.len() + usize::from(self.listed.is_some());
-        (left, Some(left))
-    }
-}
-
-impl<K> DoubleEndedIterator for Deltas<'_, K> {
-    fn next_back(&mut self) -> Option<Delta<K>> {
-        self.chain
-            .next_back()
-            .cloned()
-            .or_else(|| self.listed.take())
-    }
-}
-
-impl<K> ExactSizeIterator for Deltas<'_, K> {}
-impl<K> FusedIterator for Deltas<'_, K> {}

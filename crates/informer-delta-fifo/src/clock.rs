@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Moment(u64);
 
-/// A clock of the user's.
+/// A clock that the user gave.
 pub(crate) type ReadClock = dyn Fn() -> Instant + Send + Sync;
 
 /// Where a queue reads the time.
@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_coarse_clock_goes_on_with_the_real_one() {
+    fn coarse_clock_advances_with_the_real_one() {
         let (clock, real) = (Clock::start(None), Instant::now());
         let first = clock.now();
         while clock.age(first).is_zero() {
@@ -66,15 +66,12 @@ mod tests {
             std::thread::yield_now();
         }
         // Coarser than a second it would say nothing of a queue's age.
-        let (told, passed) = (clock.age(first), real.elapsed());
-        assert!(
-            told < passed + Duration::from_secs(1),
-            "{told:?} {passed:?}"
-        );
+        let (age, passed) = (clock.age(first), real.elapsed());
+        assert!(age < passed + Duration::from_secs(1), "{age:?} {passed:?}");
     }
 
     #[test]
-    fn a_given_clock_may_stand_still_or_go_back() {
+    fn given_clock_may_stand_still_or_go_back() {
         let start = Instant::now() + Duration::from_secs(100);
         let seconds = Arc::new(parking_lot::Mutex::new(0));
         let read = {

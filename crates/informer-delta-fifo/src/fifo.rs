@@ -1,68 +1,60 @@
-//! The queue's handle: producers put in, one consumer takes out.
+//! The queue's handle: a feeder queues deltas, one consumer pops them.
 
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use informer_store::{Deletion, DeltaSink, Known, Object, ObjectKey, ResourceVersion};
+use informer_store::{
+    Closed, Deletion, DeltaSink, ListEnd, Object, ObjectKey, ObjectList, ResourceVersion,
+};
 
 use crate::batch::Batch;
-use crate::config::{Config, Order};
-use crate::error::Closed;
-use crate::known::KnownObjects;
-use crate::list::FifoReplace;
-use crate::shared::Shared;
-use crate::state::Change;
-use crate::stats::Stats;
+use crate::config::DeltaFifoConfig;
+use crate::state::{Comparison, Event, State};
+use crate::stats::QueueStats;
+use crate::wake::Monitor;
 
-/// A queue of per-key deltas between a source of changes and a consumer that keeps a store.
+/// A queue of deltas between a source of changes and a consumer that keeps a store.
 ///
-/// Cloning it gives another handle to the same queue. It is a [`DeltaSink`]: [`add`](DeltaSink::add),
-/// [`update`](DeltaSink::update), [`delete`](DeltaSink::delete), [`set_aside`](DeltaSink::set_aside),
-/// [`bookmark`](DeltaSink::bookmark), [`resync`](DeltaSink::resync) and [`begin_replace`](DeltaSink::begin_replace)
-/// put in; none of them waits. [`pop_batch`](Self::pop_batch) and its kin take out.
+/// A clone is another handle of the same queue. It is a [`DeltaSink`]: its methods [`add`](DeltaSink::add),
+/// [`update`](DeltaSink::update), [`delete`](DeltaSink::delete), [`undecodable`](DeltaSink::undecodable),
+/// [`bookmark`](DeltaSink::bookmark), [`resync`](DeltaSink::resync) and [`replace`](DeltaSink::replace) queue deltas and never wait.
+/// [`pop_batch`](Self::pop_batch) and its kin pop them.
 ///
-/// Give it one history, in the server's order: a copy of an unknown key that is older than what has arrived counts as
-/// deleted since, and does not come out.
-///
-/// See the [crate's documentation](crate) for an example and for what is promised.
+/// See the [crate's documentation](crate) for an example and the guarantees.
 #[doc(alias = "DeltaFIFO")]
 #[doc(alias = "RealFIFO")]
 #[doc(alias = "Queue")]
-pub struct DeltaFifo<K> {
-    shared: Arc<Shared<K>>,
+pub struct DeltaFifo<K: Object> {
+    monitor: Arc<Monitor<K>>,
 }
 
 impl<K: Object> DeltaFifo<K> {
-    /// A queue in front of this store, with the default settings.
+    /// Makes an empty queue.
     #[must_use]
     #[doc(alias = "NewDeltaFIFO")]
-    pub fn new(known: impl KnownObjects<K>) -> Self {
-        Self::with_config(&Config::new().known_objects(known))
-    }
-
-    /// A queue with these settings.
-    #[must_use]
     #[doc(alias = "NewDeltaFIFOWithOptions")]
-    pub fn with_config(config: &Config<K>) -> Self {
+    #[doc(alias = "NewRealFIFO")]
+    pub fn new(config: DeltaFifoConfig<K>) -> Self {
         Self {
-            shared: Arc::new(Shared::new(config)),
+            monitor: Arc::new(Monitor::new(config)),
         }
     }
 
-    /// Takes out what comes next, if there is anything and no batch is out: the keys of a whole replace, however
-    /// many, or up to `max` keys (at least one).
+    /// Pops a batch if there is one and none is in flight: a whole list or resync, however many keys it has, or up to `max` keys (at
+    /// least one).
     #[must_use]
     pub fn try_pop_batch(&self, max: usize) -> Option<Batch<K>> {
-        let flight = self.shared.change(|state| state.pop(max))?;
-        Some(Batch::new(Arc::clone(&self.shared), flight))
+        let now = self.monitor.now();
+        let in_flight = self.monitor.change(|state| state.pop(max, now))?;
+        Some(Batch::new(Arc::clone(&self.monitor), in_flight))
     }
 
-    /// Waits for a batch, as [`try_pop_batch`](Self::try_pop_batch) gives it. While another batch is out, it waits
-    /// for that to be settled.
+    /// Waits for a batch and pops it, as [`try_pop_batch`](Self::try_pop_batch) does. While another batch is in flight, it waits until
+    /// that is acknowledged or dropped.
     ///
     /// # Cancellation
-    /// Dropping the future takes nothing out.
+    /// Dropping the future pops nothing.
     ///
     /// # Errors
     /// [`Closed`] once the queue is closed and everything in it was acknowledged.
@@ -72,7 +64,7 @@ impl<K: Object> DeltaFifo<K> {
             if let Some(result) = self.poll_batch(max) {
                 return result;
             }
-            let mut waiting = self.shared.wait_until_ready();
+            let mut waiting = self.monitor.wait_until_ready();
             if let Some(result) = self.poll_batch(max) {
                 return result;
             }
@@ -82,7 +74,7 @@ impl<K: Object> DeltaFifo<K> {
         }
     }
 
-    /// Waits for a batch on the calling thread, as [`pop_batch`](Self::pop_batch) does.
+    /// Waits for a batch on the calling thread and pops it, as [`pop_batch`](Self::pop_batch) does.
     ///
     /// # Errors
     /// [`Closed`] once the queue is closed and everything in it was acknowledged.
@@ -93,7 +85,7 @@ impl<K: Object> DeltaFifo<K> {
             if let Some(result) = self.poll_batch(max) {
                 return result;
             }
-            let mut waiting = self.shared.wait_until_ready();
+            let mut waiting = self.monitor.wait_until_ready();
             if let Some(result) = self.poll_batch(max) {
                 return result;
             }
@@ -107,17 +99,16 @@ impl<K: Object> DeltaFifo<K> {
         if let Some(batch) = self.try_pop_batch(max) {
             return Some(Ok(batch));
         }
-        self.shared
-            .read(|state| state.is_finished())
-            .then_some(Err(Closed))
+        let is_finished = self.monitor.read(|state| state.signals().finished);
+        is_finished.then_some(Err(Closed))
     }
 
-    /// True once the first list was taken out and acknowledged; at once if it was empty, or if changes arrived
-    /// before any list. It never becomes false again.
+    /// Returns `true` if the first list was popped and acknowledged, or was empty, or if events were queued before any list. It never
+    /// becomes `false` again.
     #[must_use]
     #[doc(alias = "HasSynced")]
     pub fn has_synced(&self) -> bool {
-        self.shared.read(|state| state.has_synced())
+        self.monitor.read(|state| state.has_synced())
     }
 
     /// Waits until [`has_synced`](Self::has_synced).
@@ -126,116 +117,130 @@ impl<K: Object> DeltaFifo<K> {
     /// Dropping the future has no effect.
     ///
     /// # Errors
-    /// [`Closed`] if the queue is closed and drained before.
+    /// [`Closed`] if the queue is closed before, unless the first list is in flight: then once it is requeued.
     pub async fn synced(&self) -> Result<(), Closed> {
         loop {
-            let listener = self.shared.synced.listen();
-            let (synced, finished) = self
-                .shared
-                .read(|state| (state.has_synced(), state.is_finished()));
-            if synced {
+            let listener = self.monitor.wait_until_sync_decided();
+            let (has_synced, is_decided) = self
+                .monitor
+                .read(|state| (state.has_synced(), state.signals().sync_decided));
+            if has_synced {
                 return Ok(());
             }
-            if finished {
+            if is_decided {
                 return Err(Closed);
             }
             listener.await;
         }
     }
 
-    /// Changes how many deltas a key may hold from now on; see [`Config::max_deltas`]. What was compressed before
-    /// stays so.
-    pub fn set_max_deltas(&self, max: Option<usize>) {
-        self.shared.change(|state| state.set_max_deltas(max));
-    }
-
-    /// Changes in which order the queue hands out what it holds; see [`Config::order`]. A queue that holds something,
-    /// or whose batch is out, keeps its order; then this is `false`.
-    pub fn set_order(&self, order: Order) -> bool {
-        self.shared.change(|state| state.set_order(order))
-    }
-
-    /// Closes the queue: consumers get what is in it, then [`Closed`]. What is put in later is still taken in.
+    /// Closes the queue: consumers pop what is queued, then get [`Closed`]. What is queued later is still accepted.
     #[doc(alias = "Close")]
     pub fn close(&self) {
-        self.shared.change(|state| state.close());
+        self.monitor.change(|state| state.close());
     }
 
-    /// True once [`close`](Self::close) was called.
+    /// Returns `true` if [`close`](Self::close) was called.
     #[must_use]
     #[doc(alias = "IsClosed")]
     pub fn is_closed(&self) -> bool {
-        self.shared.read(|state| state.is_closed())
+        self.monitor.read(|state| state.is_closed())
     }
 
-    /// How many keys wait to be taken out.
+    /// Returns the number of queued keys; in order, a key counts once for each of its changes.
     #[must_use]
     pub fn depth(&self) -> usize {
-        self.shared.read(|state| state.depth())
+        self.monitor.read(|state| state.depth())
     }
 
-    /// For how long the oldest delta has waited that is not yet acknowledged, to some milliseconds.
+    /// Returns an upper bound of the age of the oldest delta that is not acknowledged, to some milliseconds; `None` if there is none.
+    ///
+    /// It is exact for what was queued into an empty queue. In a queue that is never empty it may be too high by the time that one pass
+    /// through the queue takes.
     #[must_use]
-    pub fn oldest_age(&self) -> Option<Duration> {
-        let oldest = self.shared.read(|state| state.oldest())?;
-        Some(self.shared.age(oldest))
+    pub fn lag(&self) -> Option<Duration> {
+        let since = self.monitor.read(|state| state.since())?;
+        Some(self.monitor.age(since))
     }
 
-    /// What the queue holds and has done.
+    /// Returns what the queue holds and has done.
     #[must_use]
-    pub fn stats(&self) -> Stats {
-        self.shared.read(|state| state.stats())
+    pub fn stats(&self) -> QueueStats {
+        self.monitor.read(|state| state.stats())
+    }
+}
+
+impl<K: Object> Default for DeltaFifo<K> {
+    /// Makes an empty queue with the default settings, which has no known objects.
+    fn default() -> Self {
+        Self::new(DeltaFifoConfig::new())
     }
 }
 
 impl<K: Object> DeltaSink<K> for DeltaFifo<K> {
-    type Replace = FifoReplace<K>;
-
-    fn known(&self, key: &ObjectKey) -> Option<Known> {
-        self.shared.read(|state| state.known(key))
+    fn newest(&self, key: &ObjectKey) -> Option<(ObjectKey, Arc<K>)> {
+        self.monitor.read(|state| state.newest_object(key))
     }
 
     fn add(&self, key: ObjectKey, object: Arc<K>) {
-        let now = self.shared.now();
-        self.shared
-            .change(|state| state.upsert(Change::Add, key, object, now));
+        let now = self.monitor.now();
+        self.monitor
+            .change(|state| state.upsert(Event::Added, key, object, now));
     }
 
     fn update(&self, key: ObjectKey, object: Arc<K>) {
-        let now = self.shared.now();
-        self.shared
-            .change(|state| state.upsert(Change::Update, key, object, now));
+        let now = self.monitor.now();
+        self.monitor
+            .change(|state| state.upsert(Event::Modified, key, object, now));
     }
 
     fn delete(&self, key: ObjectKey, deletion: Deletion<K>) {
-        let now = self.shared.now();
-        self.shared.change(|state| state.delete(key, deletion, now));
+        let now = self.monitor.now();
+        self.monitor
+            .change(|state| state.delete(key, deletion, now));
     }
 
-    fn set_aside(&self, key: ObjectKey, resource_version: Option<ResourceVersion>) {
-        let now = self.shared.now();
-        self.shared
-            .change(|state| state.set_aside(key, resource_version, now));
+    fn undecodable(&self, key: ObjectKey, resource_version: Option<ResourceVersion>) {
+        let now = self.monitor.now();
+        self.monitor
+            .change(|state| state.undecodable(key, resource_version, now));
     }
 
     fn bookmark(&self, resource_version: ResourceVersion) {
-        self.shared.change(|state| state.bookmark(resource_version));
+        self.monitor
+            .change(|state| state.bookmark(resource_version));
     }
 
     fn resync(&self) {
-        let now = self.shared.now();
-        self.shared.change(|state| state.resync(now));
+        let now = self.monitor.now();
+        let Some(view) = self.monitor.read(|state| state.view_if_idle()) else {
+            return self.monitor.change(|state| state.resync(now));
+        };
+        let entries = view.resync();
+        self.monitor
+            .change(|state| state.resync_found(entries, now));
     }
 
-    fn begin_replace(&self) -> FifoReplace<K> {
-        FifoReplace::begin(Arc::clone(&self.shared))
+    fn replace(&self, list: ObjectList<K>, end: ListEnd) {
+        let now = self.monitor.now();
+        let idle = |state: &State<K>| Some((state.view_if_idle()?, state.list_end(end.clone())));
+        let Some((view, end)) = self.monitor.read(idle) else {
+            return self.monitor.change(|state| state.replace(list, end, now));
+        };
+        let list = Comparison::new(list, end, &view);
+        self.monitor
+            .change(|state| state.replace_compared(list, now));
+    }
+
+    fn needs_list(&self) -> bool {
+        self.monitor.read(|state| state.needs_list())
     }
 }
 
-impl<K> Clone for DeltaFifo<K> {
+impl<K: Object> Clone for DeltaFifo<K> {
     fn clone(&self) -> Self {
         Self {
-            shared: Arc::clone(&self.shared),
+            monitor: Arc::clone(&self.monitor),
         }
     }
 }

@@ -5,18 +5,23 @@ mod common;
 use std::sync::Arc;
 use std::thread;
 
-use common::{Calls, NaiveStore, key, plain, short, thing};
-use informer_delta_fifo::{Closed, Config, DeltaFifo};
-use informer_store::{Deletion, DeltaSink};
+use common::{Calls, NaiveStore, Thing, key, like_client_go, plain, short, thing};
+use informer_delta_fifo::{Closed, DeltaFifo, DeltaFifoConfig};
+use informer_store::{Deletion, DeltaSink, ObjectVersion};
 
-fn fifo() -> DeltaFifo<common::Thing> {
-    DeltaFifo::with_config(&Config::new())
+/// A queue without known objects.
+fn fifo() -> DeltaFifo<Thing> {
+    DeltaFifo::new(DeltaFifoConfig::new().max_deltas(None))
+}
+
+fn before(stored: &[Arc<Thing>]) -> DeltaFifo<Thing> {
+    like_client_go(&NaiveStore::holding(stored))
 }
 
 // DF1
 #[test]
-fn each_producers_order_is_kept() {
-    let fifo = DeltaFifo::with_config(&Config::new().max_deltas(None));
+fn order_of_each_producer_is_kept() {
+    let fifo = fifo();
     thread::scope(|scope| {
         for name in ["a", "b"] {
             let fifo = fifo.clone();
@@ -29,8 +34,8 @@ fn each_producers_order_is_kept() {
         let mut seen = [0; 2];
         while seen != [1000, 1000] {
             let batch = fifo.pop_batch_blocking(1).expect("the queue is open");
-            for deltas in batch.iter() {
-                let counter = &mut seen[usize::from(deltas.key().as_str() == "b")];
+            for (key, deltas) in batch.iter() {
+                let counter = &mut seen[usize::from(key.as_str() == "b")];
                 for delta in deltas {
                     assert_eq!(delta.object().expect("an object").value, *counter);
                     *counter += 1;
@@ -43,8 +48,8 @@ fn each_producers_order_is_kept() {
 
 // DF2
 #[test]
-fn a_replace_after_a_queued_delete_keeps_both() {
-    let fifo = DeltaFifo::new(NaiveStore::holding(&[plain("foo", 10)]));
+fn replace_after_queued_delete_keeps_both_deltas() {
+    let fifo = before(&[plain("foo", 10)]);
     fifo.deleted(&plain("foo", 10));
     fifo.replaced(&[plain("foo", 10)], 0);
     assert_eq!(fifo.drain(), ["foo: Deleted 10, Replaced 10"]);
@@ -52,8 +57,8 @@ fn a_replace_after_a_queued_delete_keeps_both() {
 
 // DF3: each way to be queued, then a list without it.
 #[test]
-fn a_queued_object_gets_exactly_one_delete_from_a_replace() {
-    type Setup = fn(&DeltaFifo<common::Thing>);
+fn queued_object_gets_one_tombstone_from_list_without_it() {
+    type Setup = fn(&DeltaFifo<Thing>);
     let cases: [(Setup, &str); 5] = [
         (|f| f.added(&plain("foo", 1)), "foo: Added 1, Deleted? 1"),
         (
@@ -89,14 +94,14 @@ fn a_queued_object_gets_exactly_one_delete_from_a_replace() {
         without.replaced(&[], 0);
         assert_eq!(without.drain(), [expected]);
 
-        let with = DeltaFifo::new(NaiveStore::holding(&[]));
+        let with = before(&[]);
         setup(&with);
         with.replaced(&[], 0);
         with.replaced(&[], 0);
         assert_eq!(with.drain(), [expected]);
     }
-    // Synced twice: a known object, reminded of.
-    let fifo = DeltaFifo::new(NaiveStore::holding(&[plain("foo", 5)]));
+    // Resynced twice: a known object.
+    let fifo = before(&[plain("foo", 5)]);
     fifo.resync();
     fifo.resync();
     fifo.replaced(&[], 0);
@@ -105,12 +110,8 @@ fn a_queued_object_gets_exactly_one_delete_from_a_replace() {
 
 // DF4, D5
 #[test]
-fn a_tombstone_carries_the_newest_queued_object_else_the_known_one() {
-    let fifo = DeltaFifo::new(NaiveStore::holding(&[
-        plain("foo", 5),
-        plain("bar", 6),
-        plain("baz", 7),
-    ]));
+fn tombstone_carries_newest_queued_object_else_known_one() {
+    let fifo = before(&[plain("foo", 5), plain("bar", 6), plain("baz", 7)]);
     fifo.deleted(&plain("baz", 10));
     fifo.replaced(&[plain("foo", 5)], 0);
     assert_eq!(
@@ -132,7 +133,7 @@ fn a_tombstone_carries_the_newest_queued_object_else_the_known_one() {
 
 // DF5
 #[test]
-fn all_deltas_of_a_key_come_out_at_once() {
+fn all_deltas_of_a_key_are_popped_together() {
     let fifo = fifo();
     fifo.added(&plain("foo", 10));
     fifo.updated(&plain("foo", 12));
@@ -144,8 +145,8 @@ fn all_deltas_of_a_key_come_out_at_once() {
 
 // DF6, D4
 #[test]
-fn a_delete_of_an_unknown_key_is_dropped() {
-    let fifo = DeltaFifo::new(NaiveStore::holding(&[plain("known", 1)]));
+fn delete_of_unknown_key_is_ignored() {
+    let fifo = before(&[plain("known", 1)]);
     fifo.deleted(&plain("unknown", 1));
     assert_eq!(fifo.depth(), 0);
     assert_eq!(fifo.stats().unknown_deletions, 1);
@@ -160,23 +161,22 @@ fn a_delete_of_an_unknown_key_is_dropped() {
 
 // D3
 #[test]
-fn of_two_deletes_the_older_stays_unless_it_is_a_tombstone() {
-    let fifo = DeltaFifo::new(NaiveStore::holding(&[plain("foo", 1), plain("bar", 2)]));
+fn older_of_two_deletes_stays_unless_it_is_a_tombstone() {
+    let fifo = before(&[plain("foo", 1), plain("bar", 2)]);
     fifo.deleted(&plain("foo", 3));
     fifo.deleted(&plain("foo", 4));
-    fifo.delete(key("bar"), Deletion::without_object(None, None));
+    fifo.delete(
+        key("bar"),
+        Deletion::without_object(ObjectVersion::new(None, None)),
+    );
     fifo.deleted(&plain("bar", 5));
     assert_eq!(fifo.drain(), ["foo: Deleted 3", "bar: Deleted 5"]);
 }
 
 // DF7, D6
 #[test]
-fn a_resync_reminds_of_keys_without_queued_deltas_only() {
-    let fifo = DeltaFifo::new(NaiveStore::holding(&[
-        plain("a", 1),
-        plain("b", 2),
-        plain("c", 3),
-    ]));
+fn resync_queues_sync_for_keys_without_queued_deltas_only() {
+    let fifo = before(&[plain("a", 1), plain("b", 2), plain("c", 3)]);
     fifo.updated(&plain("a", 9));
     fifo.deleted(&plain("b", 2));
     fifo.resync();
@@ -189,12 +189,12 @@ fn a_resync_reminds_of_keys_without_queued_deltas_only() {
 
 // DF8
 #[test]
-fn what_a_list_holds_is_replaced_or_sync_as_configured() {
-    for (emit, expected) in [(true, "foo: Replaced 5"), (false, "foo: Sync 5")] {
-        let fifo = DeltaFifo::with_config(&Config::new().emit_replaced(emit));
-        fifo.replaced(&[plain("foo", 5)], 0);
-        assert_eq!(fifo.drain(), [expected]);
-    }
+fn listed_objects_are_replaced_and_resynced_ones_sync() {
+    let fifo = before(&[plain("foo", 5)]);
+    fifo.resync();
+    assert_eq!(fifo.drain(), ["foo: Sync 5"]);
+    fifo.replaced(&[plain("foo", 5)], 0);
+    assert_eq!(fifo.drain(), ["foo: Replaced 5"]);
 }
 
 // DF10, D7; ours: synced once acknowledged, not once popped.
@@ -235,8 +235,8 @@ fn synced_follows_the_truth_table() {
 
 // DF11
 #[test]
-fn initial_deletions_count_towards_synced_and_are_initial() {
-    let fifo = DeltaFifo::new(NaiveStore::holding(&[plain("gone", 1)]));
+fn deletions_of_first_list_are_initial_and_complete_sync() {
+    let fifo = before(&[plain("gone", 1)]);
     fifo.replaced(&[], 1);
     assert!(!fifo.has_synced());
     let batch = fifo.try_pop_batch(1).expect("a deletion");
@@ -248,7 +248,7 @@ fn initial_deletions_count_towards_synced_and_are_initial() {
 
 // DF12, D2
 #[test]
-fn a_key_keeps_its_place_and_a_readded_key_goes_to_the_end() {
+fn key_keeps_its_place_and_readded_key_goes_to_the_end() {
     let fifo = fifo();
     for name in ["foo", "bar", "baz"] {
         fifo.added(&plain(name, 1));
@@ -266,23 +266,20 @@ fn a_key_keeps_its_place_and_a_readded_key_goes_to_the_end() {
 
 // DF13, D9: the newest of a key's deltas, tombstones included.
 #[test]
-fn the_newest_delta_tells_the_object() {
-    let fifo = DeltaFifo::new(NaiveStore::holding(&[thing("foo", 1, 5)]));
+fn newest_delta_has_the_object() {
+    let fifo = before(&[thing("foo", 1, 5)]);
     fifo.updated(&thing("foo", 1, 6));
     fifo.replaced(&[], 9);
     let batch = fifo.try_pop_batch(1).expect("foo");
-    let newest = batch
-        .iter()
-        .next()
-        .and_then(|deltas| deltas.newest())
-        .expect("a delta");
-    assert!(newest.is_deleted());
-    assert_eq!(newest.object().expect("an object").value, 6);
+    let (_, deltas) = batch.iter().next().expect("foo");
+    assert!(deltas.newest().is_deleted());
+    assert_eq!(deltas.newest().object().expect("an object").value, 6);
+    assert_eq!(deltas.oldest().type_name(), "Updated");
 }
 
 // DF14, D8
 #[test]
-fn closing_wakes_every_waiting_consumer_and_lets_them_drain() {
+fn closing_wakes_all_consumers_and_lets_them_drain() {
     let fifo = Arc::new(fifo());
     thread::scope(|scope| {
         let waiting: Vec<_> = (0..10)

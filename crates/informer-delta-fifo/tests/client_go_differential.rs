@@ -3,14 +3,14 @@
 //! `INFORMER_E2E_CLIENTGO` where it is.
 //!
 //! Differences on purpose, which the test leaves out or evens out:
-//! - Of a list, DeltaFIFO hands out its objects before its deletions, each key by itself; ours is one batch, deletions
-//!   first. So keys are compared in order only where no list came between two drains.
-//! - A key listed twice is told twice by client-go, once by ours: no list here has a key twice.
-//! - Ours leaves out what resource versions show to be old: the objects here have none.
-//! - Ours compresses long chains: here it keeps them.
-//! - RealFIFO tells every deletion. Ours tells none of what is not there; one that knows the last state makes a tombstone
-//!   that waits the better one, in its place.
-//! - Stored objects have no order in client-go: what a list or a resync says of them one after another is compared as a
+//! - Of a list, DeltaFIFO hands out its objects before its deletions, each key by itself; ours is one batch, tombstones
+//!   first. So keys are compared in order only where no list was queued between two drains.
+//! - A key listed twice is queued twice by client-go, once by ours: no list here has a key twice.
+//! - Ours ignores what is outdated: the objects here have no resource versions.
+//! - Ours coalesces long deltas: here it keeps them.
+//! - RealFIFO queues every deletion. Ours ignores those of what is not there; one with the last state improves a tombstone
+//!   that is queued, in its place.
+//! - Stored objects have no order in client-go: what a list or a resync queues of them one after another is compared as a
 //!   set.
 
 mod common;
@@ -22,7 +22,7 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 
 use common::{Calls, NaiveStore, Thing, plain, short};
-use informer_delta_fifo::{Config, DeltaFifo, Order};
+use informer_delta_fifo::{DeltaFifo, DeltaFifoConfig, QueueOrder};
 use informer_store::DeltaSink;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
@@ -80,13 +80,13 @@ fn to_line(calls: &[Call]) -> String {
 }
 
 /// What ours hands out, in the same notation.
-fn ours(order: Order, calls: &[Call]) -> String {
+fn ours(order: QueueOrder, calls: &[Call]) -> String {
     let store = NaiveStore::holding(&[]);
-    let config = Config::new()
-        .known_objects(Arc::clone(&store))
+    let config = DeltaFifoConfig::new()
+        .known(Arc::clone(&store))
         .order(order)
         .max_deltas(None);
-    let fifo: DeltaFifo<Thing> = DeltaFifo::with_config(&config);
+    let fifo: DeltaFifo<Thing> = DeltaFifo::new(config);
     let mut value = 0;
     let mut object = |name: &usize| {
         value += 1;
@@ -117,17 +117,17 @@ fn ours(order: Order, calls: &[Call]) -> String {
     drained.join(" | ")
 }
 
-/// What is told of the keys of each drain, and whether the queue is synced then.
-fn drains(told: &str) -> Vec<Vec<String>> {
+/// What is popped of the keys in each drain, and whether the queue is synced then.
+fn drains(popped: &str) -> Vec<Vec<String>> {
     let keys = |drain: &str| {
-        let keys = drain.split("; ").filter(|told| !told.is_empty());
+        let keys = drain.split("; ").filter(|popped| !popped.is_empty());
         keys.map(str::to_owned).collect()
     };
-    told.split(" | ").map(keys).collect()
+    popped.split(" | ").map(keys).collect()
 }
 
-/// For each drain, whether a list or a resync came before it.
-fn told_of_stored(calls: &[Call]) -> impl Iterator<Item = bool> {
+/// For each drain, whether a list or a resync was queued before it.
+fn has_stored(calls: &[Call]) -> impl Iterator<Item = bool> {
     let spans = calls.split(|call| matches!(call, Call::Drain));
     spans.map(|span| {
         span.iter()
@@ -135,10 +135,10 @@ fn told_of_stored(calls: &[Call]) -> impl Iterator<Item = bool> {
     })
 }
 
-/// Sorts the keys of each drain that a list or a resync came before.
-fn evened(told: &str, calls: &[Call]) -> Vec<Vec<String>> {
-    let mut drains = drains(told);
-    for (keys, any_order) in drains.iter_mut().zip(told_of_stored(calls)) {
+/// Sorts the keys of each drain after a list or a resync.
+fn evened(popped: &str, calls: &[Call]) -> Vec<Vec<String>> {
+    let mut drains = drains(popped);
+    for (keys, any_order) in drains.iter_mut().zip(has_stored(calls)) {
         if any_order {
             keys.sort();
         }
@@ -146,45 +146,45 @@ fn evened(told: &str, calls: &[Call]) -> Vec<Vec<String>> {
     drains
 }
 
-/// Sorts what is said of stored objects one after another: reminders, and deletions.
+/// Sorts what is popped of stored objects one after another: resyncs, and deletions.
 fn evened_in_order(mut drains: Vec<Vec<String>>, calls: &[Call]) -> Vec<Vec<String>> {
-    let kind = |told: &String| {
-        let is = |kind| told.contains(kind);
+    let kind = |popped: &String| {
+        let is = |kind| popped.contains(kind);
         (is(": Sync "), is(": Deleted"))
     };
-    for (told, any_order) in drains.iter_mut().zip(told_of_stored(calls)) {
+    for (popped, any_order) in drains.iter_mut().zip(has_stored(calls)) {
         if any_order {
             let same = |a: &String, b: &String| kind(a) == kind(b) && kind(a) != (false, false);
-            told.chunk_by_mut(same).for_each(<[String]>::sort);
+            popped.chunk_by_mut(same).for_each(<[String]>::sort);
         }
     }
     drains
 }
 
-/// Leaves out of what RealFIFO tells the deletions of what is not there, and lets one that waits know the last state.
+/// Leaves out of what RealFIFO pops the deletions of what is not there, and gives a tombstone that is queued the last state.
 fn without_empty_deletions(drains: Vec<Vec<String>>) -> Vec<Vec<String>> {
     let mut present = BTreeSet::new();
     let mut left = Vec::new();
     for drain in drains {
-        let mut told: Vec<String> = Vec::new();
+        let mut popped: Vec<String> = Vec::new();
         for change in drain {
             let name = change.split(": ").next().unwrap_or_default().to_owned();
             if !change.contains(": Deleted") {
                 present.insert(name);
             } else if !present.remove(&name) {
                 let deleted = format!("{name}: Deleted");
-                let waits = told
+                let queued = popped
                     .iter_mut()
                     .rev()
-                    .find(|waits| waits.starts_with(&deleted));
-                if let Some(tombstone) = waits.filter(|waits| waits.contains('?')) {
+                    .find(|queued| queued.starts_with(&deleted));
+                if let Some(tombstone) = queued.filter(|queued| queued.contains('?')) {
                     *tombstone = change;
                 }
                 continue;
             }
-            told.push(change);
+            popped.push(change);
         }
-        left.push(told);
+        left.push(popped);
     }
     left
 }
@@ -226,15 +226,15 @@ fn theirs(program: &OsStr, arguments: &[&str], lines: &[String]) -> Vec<String> 
     let output = child.wait_with_output().expect("it ends");
     writer.join().expect("no panic").expect("it reads all");
     assert!(output.status.success(), "client-go's side failed");
-    let told = String::from_utf8(output.stdout).expect("it is text");
-    let told: Vec<String> = told.lines().map(str::to_owned).collect();
-    assert_eq!(told.len(), CASES);
-    told
+    let popped = String::from_utf8(output.stdout).expect("it is text");
+    let popped: Vec<String> = popped.lines().map(str::to_owned).collect();
+    assert_eq!(popped.len(), CASES);
+    popped
 }
 
-/// Runs both sides; `even` makes comparable what ours and what theirs told.
+/// Runs both sides; `even` makes comparable what ours and theirs popped.
 fn compare(
-    order: Order,
+    order: QueueOrder,
     arguments: &[&str],
     even: impl Fn(&str, &str, &[Call]) -> [Vec<Vec<String>>; 2],
 ) {
@@ -255,7 +255,7 @@ fn compare(
 
 #[test]
 fn client_gos_queue_hands_out_the_same() {
-    compare(Order::ByKey, &["deltas"], |ours, theirs, calls| {
+    compare(QueueOrder::ByKey, &["deltas"], |ours, theirs, calls| {
         [evened(ours, calls), evened(theirs, calls)]
     });
 }
@@ -264,7 +264,7 @@ fn client_gos_queue_hands_out_the_same() {
 #[test]
 fn client_gos_queue_in_order_hands_out_the_same_in_the_same_order() {
     compare(
-        Order::InOrder,
+        QueueOrder::InOrder,
         &["deltas", "in-order"],
         |ours, theirs, calls| {
             let theirs = without_empty_deletions(drains(theirs));

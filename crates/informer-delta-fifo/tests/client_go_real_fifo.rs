@@ -4,11 +4,11 @@
 mod common;
 
 use common::{Calls, Thing, plain, short, thing};
-use informer_delta_fifo::{Config, DeltaFifo};
+use informer_delta_fifo::DeltaFifo;
 use informer_store::{DeltaSink, ResourceVersion};
 
 fn fifo() -> DeltaFifo<Thing> {
-    DeltaFifo::with_config(&Config::new())
+    DeltaFifo::default()
 }
 
 fn things(count: u64) -> Vec<std::sync::Arc<Thing>> {
@@ -19,14 +19,14 @@ fn things(count: u64) -> Vec<std::sync::Arc<Thing>> {
 
 // QF2, QF3
 #[test]
-fn a_batch_holds_all_initial_items_and_no_later_one() {
+fn batch_holds_all_initial_items_and_no_later_one() {
     let fifo = fifo();
     fifo.replaced(&things(3000), 5000);
     fifo.added(&thing("later", 1, 5001));
     let initial = fifo.try_pop_batch(10).expect("the list");
     assert_eq!((initial.len(), initial.is_initial()), (3000, true));
     initial.ack();
-    let later = fifo.try_pop_batch(10).expect("the rest");
+    let later = fifo.try_pop_batch(10).expect("later");
     assert_eq!(
         (short(&later), later.is_initial()),
         (vec!["later: Added 5001".into()], false)
@@ -36,7 +36,7 @@ fn a_batch_holds_all_initial_items_and_no_later_one() {
 
 // QF4; ours: a key is never in a batch twice, its deltas are together.
 #[test]
-fn a_key_is_in_a_batch_once() {
+fn key_is_in_a_batch_once() {
     let fifo = fifo();
     for name in ["a", "b", "a", "c", "b"] {
         fifo.updated(&plain(name, 1));
@@ -55,7 +55,7 @@ fn a_key_is_in_a_batch_once() {
 
 // QF5; ours: a list is always whole.
 #[test]
-fn the_size_of_a_batch_is_limited() {
+fn size_of_a_batch_is_limited() {
     let fifo = fifo();
     for object in things(2500) {
         fifo.added(&object);
@@ -70,9 +70,9 @@ fn the_size_of_a_batch_is_limited() {
     assert_eq!(fifo.try_pop_batch(0).expect("at least one").len(), 1);
 }
 
-// QF7, QF9; ours: lists that wait become one, at the last one's version.
+// QF7, QF9; ours: by key, queued lists become one, at the last one's version.
 #[test]
-fn lists_that_wait_are_applied_as_one() {
+fn queued_lists_become_one_batch() {
     let fifo = fifo();
     fifo.added(&plain("early", 1));
     fifo.bookmark(2.into());
@@ -88,7 +88,7 @@ fn lists_that_wait_are_applied_as_one() {
             "c: Replaced 2"
         ]
     );
-    let end = batch.replace().expect("a list");
+    let end = batch.list_end().expect("a list");
     assert_eq!(end.resource_version, ResourceVersion::from(20));
     assert_eq!(batch.applied_up_to(), Some(&ResourceVersion::from(20)));
     batch.ack();

@@ -1,157 +1,227 @@
-//! The properties that this crate exports hold of its own queue and of the store, and see what is broken.
+//! The properties that this crate exports hold of its own queue and of the store, and find what is broken.
+
+mod common;
 
 use std::sync::Arc;
 
-use informer_delta_fifo::proptest::{BatchChecker, Sample, Step, World, steps};
-use informer_delta_fifo::{Config, Delta, DeltaFifo, Order};
-use informer_store::Store;
+use informer_delta_fifo::proptest::{BatchChecker, Objects, Sample, Step, World, steps};
+use informer_delta_fifo::{Batch, Delta, DeltaFifo, DeltaFifoConfig, QueueOrder};
+use informer_store::{DeltaSink, Object, ObjectKey, Store};
 use proptest::prelude::*;
+use proptest::test_runner::TestRunner;
 
-/// Applies a batch. `flaw` is what this consumer does wrong.
-fn consume(
-    fifo: &DeltaFifo<Sample>,
-    store: &Store<Sample>,
-    keys: usize,
-    checker: &mut BatchChecker,
-    flaw: Flaw,
-) -> Result<(), TestCaseError> {
-    let Some(batch) = fifo.try_pop_batch(keys) else {
-        return Ok(());
-    };
-    let seen = checker.check(&batch);
-    prop_assert!(seen.is_ok(), "{seen:?}");
-    let mut write = store.begin_batch();
-    for deltas in batch.iter() {
-        for delta in deltas.deltas() {
-            match delta {
-                Delta::Deleted(_) if flaw == Flaw::ForgetsDeletions => {}
-                Delta::Deleted(_) => drop(write.remove(deltas.key())),
-                Delta::Sync(_) | Delta::SetAside(_) => {}
-                other => {
-                    if let Some(object) = other.into_object() {
-                        write.upsert(deltas.key().clone(), object);
-                    }
-                }
-            }
-        }
-    }
-    if let Some(version) = batch.applied_up_to() {
-        write.set_resource_version(version.clone());
-    }
-    write.commit();
-    batch.ack();
-    Ok(())
-}
-
+/// What a consumer does wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Flaw {
     None,
     ForgetsDeletions,
+    ClaimsTooMuch,
+    IgnoresLists,
 }
 
-fn follows(steps: &[Step], order: Order, flaw: Flaw) -> Result<(), TestCaseError> {
-    let store = Store::new();
-    let config = Config::new().known_objects(store.clone()).order(order);
-    let fifo = DeltaFifo::with_config(&config);
-    let (mut world, mut checker) = (World::new(), BatchChecker::new());
-    for step in steps {
-        match step {
-            Step::Consume(keys) => consume(&fifo, &store, *keys, &mut checker, flaw)?,
-            Step::GiveBack(keys) => drop(fifo.try_pop_batch(*keys)),
-            _ => world.perform(step, &fifo),
+/// A queue, its store, and a consumer.
+struct Consumer<K: Object> {
+    fifo: DeltaFifo<K>,
+    store: Store<K>,
+    checker: BatchChecker,
+    flaw: Flaw,
+}
+
+impl<K: Object> Consumer<K> {
+    fn new(config: DeltaFifoConfig<K>, store: Store<K>, flaw: Flaw) -> Self {
+        Self {
+            fifo: DeltaFifo::new(config),
+            store,
+            checker: BatchChecker::new(),
+            flaw,
         }
-        let held = world.check(store.list(), store.resource_version().as_ref());
-        prop_assert!(held.is_ok(), "{held:?}");
     }
-    world.settle(&fifo);
-    while fifo.depth() > 0 {
-        consume(&fifo, &store, 10, &mut checker, flaw)?;
+
+    /// Pops a batch, if there is one, and applies it, but for the first key if that is to fail.
+    fn consume(&mut self, keys: usize, first_fails: bool) -> Result<bool, TestCaseError> {
+        let Some(batch) = self.fifo.try_pop_batch(keys) else {
+            return Ok(false);
+        };
+        let failed: Vec<_> = batch
+            .iter()
+            .take(usize::from(first_fails))
+            .map(|(key, _)| key.clone())
+            .collect();
+        self.checker.check_except(&batch, &failed)?;
+        self.apply(&batch, &failed);
+        batch.ack_except(&failed);
+        Ok(true)
     }
-    let held = world.check_settled(store.list());
-    prop_assert!(held.is_ok(), "{held:?}");
-    Ok(())
+
+    fn apply(&self, batch: &Batch<K>, failed: &[ObjectKey]) {
+        let mut transaction = self.store.transaction();
+        for (key, deltas) in batch.iter().filter(|(key, _)| !failed.contains(key)) {
+            for delta in deltas {
+                match delta {
+                    Delta::Replaced(_) if self.flaw == Flaw::IgnoresLists => {}
+                    Delta::Added(object) | Delta::Updated(object) | Delta::Replaced(object) => {
+                        transaction.upsert(key.clone(), Arc::clone(object));
+                    }
+                    Delta::Deleted(_) if self.flaw == Flaw::ForgetsDeletions => {}
+                    Delta::Deleted(_) => drop(transaction.remove(key)),
+                    Delta::Sync(_) | Delta::Undecodable(_) => {}
+                }
+            }
+        }
+        let is_whole = failed.is_empty() || self.flaw == Flaw::ClaimsTooMuch;
+        let rewind = batch.list_end().filter(|end| end.rewind);
+        match batch.applied_up_to() {
+            Some(version) if is_whole => transaction.set_resource_version(version.clone()),
+            _ if rewind.is_some() => transaction.set_resource_version("".into()),
+            _ => {}
+        }
+        transaction.commit();
+    }
+
+    /// Follows a server through these steps.
+    fn follow(&mut self, objects: Objects<K>, steps: &[Step<K>]) -> Result<(), TestCaseError>
+    where
+        K: Clone + std::fmt::Debug + PartialEq,
+    {
+        let mut world = World::new(objects);
+        for step in steps {
+            match step {
+                Step::Consume(keys) => _ = self.consume(*keys, false)?,
+                Step::Fail(keys) => _ = self.consume(*keys, true)?,
+                Step::Requeue(keys) => drop(self.fifo.try_pop_batch(*keys)),
+                Step::Close => self.fifo.close(),
+                _ => world.perform(step, &self.fifo),
+            }
+            // What a reflector does about it.
+            if self.fifo.needs_list() {
+                world.finish(&self.fifo);
+            }
+            let held = self.store.list();
+            world.check(held, self.store.resource_version().as_ref())?;
+        }
+        world.finish(&self.fifo);
+        while self.consume(10, false)? {}
+        world.check_finished(self.store.list())?;
+        prop_assert!(self.fifo.has_synced());
+        Ok(())
+    }
 }
 
-/// Whether the properties see this flaw, of a consumer, among many runs.
-fn is_seen(flaw: Flaw) -> bool {
+/// Whether the properties find this flaw among many runs.
+fn is_found(flaw: Flaw) -> bool {
     let config = ProptestConfig {
         failure_persistence: None,
         max_shrink_iters: 0,
-        ..ProptestConfig::with_cases(300)
+        ..ProptestConfig::with_cases(500)
     };
-    let mut runner = proptest::test_runner::TestRunner::new(config);
-    let run = runner.run(&steps(1..80), |steps| follows(&steps, Order::ByKey, flaw));
+    let run = TestRunner::new(config).run(&steps(&Sample::objects(), 1..80), |steps| {
+        let store = Store::new();
+        let config = DeltaFifoConfig::new().known(store.clone());
+        Consumer::new(config, store, flaw).follow(Sample::objects(), &steps)
+    });
     run.is_err()
 }
 
 #[test]
-fn a_consumer_that_is_wrong_is_seen() {
-    assert!(is_seen(Flaw::ForgetsDeletions));
-    assert!(!is_seen(Flaw::None));
+fn wrong_consumers_are_found() {
+    for flaw in [
+        Flaw::ForgetsDeletions,
+        Flaw::ClaimsTooMuch,
+        Flaw::IgnoresLists,
+    ] {
+        assert!(is_found(flaw), "{flaw:?}");
+    }
+    assert!(!is_found(Flaw::None));
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(300) })]
+    #![proptest_config(ProptestConfig {
+        failure_persistence: None,
+        ..ProptestConfig::with_cases(1500)
+    })]
 
-    // INV-FIFO-1, 5, 8, 9, 16
+    // INV-FIFO-1, 4 to 6, 8 to 13, 16 to 18, 20
     #[test]
-    fn a_queue_and_a_store_follow_a_server(
-        steps in steps(1..80),
-        order in prop::sample::select(vec![Order::ByKey, Order::InOrder]),
+    fn store_behind_a_queue_follows_a_server(
+        steps in steps(&Sample::objects(), 1..100),
+        order in prop::sample::select(vec![QueueOrder::ByKey, QueueOrder::InOrder]),
+        max_deltas in prop::sample::select(vec![None, Some(3), Some(8)]),
+        max_queued in prop::sample::select(vec![None, None, Some(5)]),
     ) {
-        follows(&steps, order, Flaw::None)?;
+        let store = Store::new();
+        let config = DeltaFifoConfig::new()
+            .known(store.clone())
+            .order(order)
+            .max_deltas(max_deltas)
+            .max_queued(max_queued);
+        Consumer::new(config, store, Flaw::None).follow(Sample::objects(), &steps)?;
     }
 
     // INV-STORE-8
     #[test]
-    fn a_store_that_is_the_sink_follows_a_server(steps in steps(1..80)) {
+    fn store_as_the_sink_follows_a_server(steps in steps(&Sample::objects(), 1..100)) {
         let store: Store<Sample> = Store::new();
-        let mut world = World::new();
+        let mut world = World::new(Sample::objects());
         for step in &steps {
             world.perform(step, &store);
-            let held = world.check(store.list(), store.resource_version().as_ref());
-            prop_assert!(held.is_ok(), "{:?}", held);
+            world.check(store.list(), store.resource_version().as_ref())?;
         }
-        world.settle(&store);
-        prop_assert!(world.check_settled(store.list()).is_ok());
+        world.finish(&store);
+        world.check_finished(store.list())?;
     }
 }
 
 #[test]
-fn what_never_was_is_seen() {
-    let (store, mut world) = (Store::new(), World::new());
-    world.perform(
-        &Step::Change {
-            name: 0,
-            delete: false,
-        },
-        &store,
-    );
-    world.settle(&store);
+fn states_that_never_were_are_found() {
+    let (store, mut world) = (Store::new(), World::new(Sample::objects()));
+    let content = || {
+        let mut runner = TestRunner::deterministic();
+        let step = steps(&Sample::objects(), 200)
+            .new_tree(&mut runner)
+            .expect("steps");
+        let change = step.current().into_iter().find_map(|step| match step {
+            Step::Change { content, .. } => Some(content),
+            _ => None,
+        });
+        change.expect("a change")
+    };
+    let change = Step::Change {
+        name: 0,
+        content: content(),
+    };
+    world.perform(&change, &store);
+    world.finish(&store);
+    let version = store
+        .resource_version()
+        .and_then(|version| version.as_u64())
+        .expect("a list");
     let object = store.list().pop().expect("one object");
-    assert!(world.check([Arc::clone(&object)], Some(&2.into())).is_ok());
-    assert!(world.check([], Some(&2.into())).is_err(), "it is missing");
-    assert!(
-        world.check([Arc::clone(&object), object], None).is_err(),
-        "it is there twice"
-    );
-    assert!(
-        world.check(store.list(), Some(&3.into())).is_err(),
-        "nobody is at 3"
-    );
+    let check = |held: &[&Arc<Sample>], version: u64| {
+        world
+            .check(held.iter().copied().cloned(), Some(&version.into()))
+            .is_ok()
+    };
+    assert!(check(&[&object], version));
+    assert!(!check(&[], version), "it is missing");
+    assert!(!check(&[&object, &object], version), "it is held twice");
+    assert!(!check(&[&object], version + 1), "the server is not there");
 
-    // A queue that knows nothing of what is stored tells a new life without the end of the old one.
-    let fifo: DeltaFifo<Sample> = DeltaFifo::with_config(&Config::new());
-    let (mut world, mut checker) = (World::new(), BatchChecker::new());
-    let mut verdicts = Vec::new();
-    for delete in [false, true, false] {
-        world.perform(&Step::Change { name: 0, delete }, &fifo);
-        if !delete {
-            world.settle(&fifo);
-            let batch = fifo.try_pop_batch(1).expect("the list");
-            verdicts.push(checker.check(&batch).is_ok());
-            batch.ack();
-        }
+    // A queue that does not know what is stored has a new UID without the deletion of the old object.
+    let fifo: DeltaFifo<Sample> = DeltaFifo::default();
+    let (mut world, mut checker) = (World::new(Sample::objects()), BatchChecker::new());
+    let mut results = Vec::new();
+    for _ in 0..2 {
+        world.perform(
+            &Step::Recreate {
+                name: 0,
+                content: content(),
+            },
+            &fifo,
+        );
+        world.finish(&fifo);
+        let batch = fifo.try_pop_batch(1).expect("the list");
+        results.push(checker.check(&batch).is_ok());
+        batch.ack();
     }
-    assert_eq!(verdicts, [true, false]);
+    assert_eq!(results, [true, false]);
 }

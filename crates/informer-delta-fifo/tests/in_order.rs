@@ -1,30 +1,23 @@
 //! The strict order over keys: what client-go's tests of its newer queue, RealFIFO, assert (R1–R10, QF1–QF9), for a
-//! queue with `Order::InOrder`.
+//! queue with `QueueOrder::InOrder`.
 
 mod common;
 
-use std::sync::Arc;
-
-use common::{Calls, NaiveStore, Thing, plain, short, thing};
-use informer_delta_fifo::{Batch, Config, DeltaFifo, Order};
-use informer_store::{Deletion, DeltaSink, Replace, ReplaceEnd, ResourceVersion};
-
-fn in_order(store: &Arc<NaiveStore>) -> DeltaFifo<Thing> {
-    let config = Config::new().known_objects(Arc::clone(store));
-    DeltaFifo::with_config(&config.order(Order::InOrder))
-}
+use common::{Calls, NaiveStore, Thing, in_order, plain, short, thing};
+use informer_delta_fifo::{Batch, DeltaFifo};
+use informer_store::{Deletion, DeltaSink, ObjectVersion, ResourceVersion};
 
 fn fifo() -> DeltaFifo<Thing> {
     in_order(&NaiveStore::holding(&[]))
 }
 
 fn next(fifo: &DeltaFifo<Thing>) -> Batch<Thing> {
-    fifo.try_pop_batch(1000).expect("something waits")
+    fifo.try_pop_batch(1000).expect("something is queued")
 }
 
-// R1, QF1, INV-FIFO-16: one delta for each call, however many of one key. Ours: a delete of what is unknown tells nothing.
+// R1, QF1, INV-FIFO-16: one delta for each call, however many of one key. Ours: a delete of what is unknown is ignored.
 #[test]
-fn every_change_is_told_in_the_order_of_arrival() {
+fn changes_are_popped_in_the_order_of_receipt() {
     let fifo = fifo();
     fifo.deleted(&plain("unknown", 1));
     fifo.added(&plain("a", 1));
@@ -41,13 +34,13 @@ fn every_change_is_told_in_the_order_of_arrival() {
     expected.extend((3..20).map(|value| format!("b: Updated {value}")));
     expected.extend(["a: Deleted 3".into(), "a: Added 4".into()]);
     assert_eq!(fifo.stats().queued_deltas, expected.len());
-    assert_eq!(fifo.drain(), expected, "nothing is compressed");
+    assert_eq!(fifo.drain(), expected, "nothing is coalesced");
     assert_eq!(fifo.stats().unknown_deletions, 1);
 }
 
 // QF4, R9: a batch ends before the second change of a key: at the start, in the middle, at the end.
 #[test]
-fn a_second_change_of_a_key_begins_the_next_batch() {
+fn second_change_of_a_key_begins_the_next_batch() {
     let check = |names: &[&str], expected: &[usize]| {
         let fifo = fifo();
         names.iter().for_each(|name| fifo.updated(&plain(name, 1)));
@@ -66,7 +59,7 @@ fn a_second_change_of_a_key_begins_the_next_batch() {
 
 // QF2, QF3, QF5, R9: a list is one batch, whatever its size, and nothing else is in it.
 #[test]
-fn a_list_is_a_batch_of_its_own_and_the_size_of_others_is_limited() {
+fn list_is_a_batch_of_its_own_and_the_size_of_others_is_limited() {
     let fifo = fifo();
     let things: Vec<_> = (1..=2500)
         .map(|number| thing(&format!("{number:04}"), 1, number))
@@ -77,7 +70,7 @@ fn a_list_is_a_batch_of_its_own_and_the_size_of_others_is_limited() {
     }
     let mut batches = Vec::new();
     while let Some(batch) = fifo.try_pop_batch(1000) {
-        batches.push((batch.len(), batch.is_initial(), batch.replace().is_some()));
+        batches.push((batch.len(), batch.is_initial(), batch.list_end().is_some()));
         batch.ack();
     }
     let later = |len| (len, false, false);
@@ -110,11 +103,11 @@ fn lists_keep_their_place_between_changes() {
     assert_eq!(all, expected);
 }
 
-// QF9, R8: a bookmark takes its place: it is told when all before it is applied, and not later changes with it.
+// QF9, R8: it is reached when all before it is applied, and not by later changes.
 #[test]
-fn a_bookmark_keeps_its_place_before_a_list() {
+fn bookmark_keeps_its_place_before_a_list() {
     let fifo = fifo();
-    let told = |batch: &Batch<Thing>| batch.applied_up_to().and_then(ResourceVersion::as_u64);
+    let reached = |batch: &Batch<Thing>| batch.applied_up_to().and_then(ResourceVersion::as_u64);
     fifo.replaced(&[], 1);
     fifo.added(&thing("a", 1, 5));
     fifo.bookmark(7.into());
@@ -123,7 +116,7 @@ fn a_bookmark_keeps_its_place_before_a_list() {
     fifo.bookmark(15.into());
     let mut versions = Vec::new();
     while let Some(batch) = fifo.try_pop_batch(1000) {
-        versions.push((short(&batch).join(""), told(&batch)));
+        versions.push((short(&batch).join(""), reached(&batch)));
         batch.ack();
     }
     let expected = [
@@ -138,9 +131,9 @@ fn a_bookmark_keeps_its_place_before_a_list() {
     );
 }
 
-// R6, QF8, D6: reminders follow earlier changes; a key with anything queued or out has none.
+// R6, QF8, D6: a key with anything queued or in flight has no `Sync`.
 #[test]
-fn a_resync_comes_after_what_waits() {
+fn resync_is_queued_after_what_is_queued() {
     let stored = [thing("a", 1, 1), thing("b", 1, 1), thing("c", 1, 1)];
     let fifo = in_order(&NaiveStore::holding(&stored));
     fifo.updated(&thing("a", 1, 2));
@@ -151,25 +144,20 @@ fn a_resync_comes_after_what_waits() {
     assert_eq!(fifo.drain(), ["b: Updated 3", "c: Sync 1"]);
 }
 
-// R3, DF10: synced once the first list is acknowledged; changes before it, while it streams in, are initial too.
+// R3, DF10
 #[test]
-fn synced_is_told_after_the_list_was_applied() {
+fn queue_is_synced_once_its_first_list_is_acknowledged() {
     let fifo = fifo();
-    let mut list = fifo.begin_replace();
-    fifo.added(&thing("live", 1, 3));
-    list.insert(common::key("a"), thing("a", 1, 1));
-    list.finish(ReplaceEnd::new(2.into()));
-    let change = next(&fifo);
-    assert_eq!(
-        (short(&change).join(""), change.is_initial()),
-        ("live: Added 3".into(), true)
-    );
-    change.ack();
-    assert!(!fifo.has_synced());
+    fifo.replaced(&[thing("a", 1, 1)], 2);
+    fifo.added(&thing("later", 1, 3));
     let list = next(&fifo);
-    assert!(list.is_initial() && list.replace().is_some());
+    assert!(list.is_initial() && list.completes_sync() && list.list_end().is_some());
+    assert!(!fifo.has_synced());
     list.ack();
     assert!(fifo.has_synced());
+    let later = next(&fifo);
+    assert!(!later.is_initial());
+    later.ack();
 
     let empty = self::fifo();
     empty.replaced(&[], 1);
@@ -179,9 +167,9 @@ fn synced_is_told_after_the_list_was_applied() {
     assert!(change_first.has_synced());
 }
 
-// INV-FIFO-1, 16: what comes back stands where it stood, and stays apart from newer changes of its keys.
+// INV-FIFO-1, 16: apart from newer changes of its keys.
 #[test]
-fn a_returned_batch_stands_at_the_front_as_it_was() {
+fn requeued_batch_stands_at_the_front_as_it_was() {
     let fifo = fifo();
     fifo.added(&thing("a", 1, 1));
     fifo.added(&thing("b", 1, 2));
@@ -198,41 +186,42 @@ fn a_returned_batch_stands_at_the_front_as_it_was() {
     let list = next(&fifo);
     assert_eq!(short(&list), ["a: Replaced 4"]);
     assert_eq!(
-        list.replace().and_then(|end| end.resource_version.as_u64()),
+        list.list_end()
+            .and_then(|end| end.resource_version.as_u64()),
         Some(5)
     );
     list.ack();
     assert_eq!(fifo.drain(), ["a: Updated 6"]);
 }
 
-// INV-FIFO-8, 16: what is newest decides, wherever it stands in the line, behind a list or before it.
+// INV-FIFO-8, 16: behind a list or before it.
 #[test]
-fn comparisons_look_at_the_newest_in_the_line() {
+fn comparisons_look_at_the_newest_in_the_queue() {
     let fifo = in_order(&NaiveStore::holding(&[thing("a", 1, 1)]));
     fifo.updated(&thing("a", 1, 5));
-    fifo.set_aside(common::key("a"), Some(6.into()));
+    fifo.undecodable(common::key("a"), Some(6.into()));
     fifo.updated(&thing("a", 1, 4));
     fifo.replaced(&[thing("a", 1, 3)], 3);
-    assert_eq!(fifo.stats().stale, 2, "the copies at 4 and at 3");
+    assert_eq!(fifo.stats().outdated, 2, "those at 4 and at 3");
     fifo.replaced(&[thing("a", 1, 8)], 8);
     fifo.updated(&thing("a", 1, 7));
     fifo.updated(&thing("a", 1, 9));
     let all = [
         "a: Updated 5",
-        "a: SetAside 6",
+        "a: Undecodable 6",
         "a: Replaced 8",
         "a: Updated 9",
     ];
     assert_eq!(fifo.drain(), all);
 }
 
-// D3, INV-FIFO-9: a deletion that is told better, and a new life, are one change each.
+// D3, INV-FIFO-9
 #[test]
-fn a_tombstone_is_improved_and_a_new_life_is_one_change() {
+fn tombstone_is_improved_and_recreation_is_one_change() {
     let fifo = in_order(&NaiveStore::holding(&[thing("a", 1, 1), thing("b", 1, 1)]));
     fifo.delete(
         common::key("a"),
-        Deletion::without_object(None, Some(4.into())),
+        Deletion::without_object(ObjectVersion::new(None, Some(4.into()))),
     );
     fifo.deleted(&thing("a", 1, 4));
     fifo.updated(&thing("b", 2, 5));
@@ -244,39 +233,4 @@ fn a_tombstone_is_improved_and_a_new_life_is_one_change() {
     fifo.replaced(&[], 3);
     fifo.deleted(&thing("a", 1, 2));
     assert_eq!(fifo.drain(), ["a: Deleted 2"]);
-}
-
-// INV-FIFO-16: the order of what waits never changes.
-#[test]
-fn the_order_changes_only_while_the_queue_holds_nothing() {
-    let told = |fifo: &DeltaFifo<Thing>| {
-        fifo.added(&plain("a", 1));
-        fifo.added(&plain("b", 1));
-        fifo.updated(&plain("a", 2));
-        assert!(!fifo.set_order(Order::ByKey), "three wait");
-        assert!(!fifo.set_order(Order::InOrder), "three wait");
-        let all = fifo.drain();
-        fifo.added(&plain("a", 3));
-        let out = next(fifo);
-        assert!(!fifo.set_order(Order::InOrder), "a batch is out");
-        out.ack();
-        all
-    };
-    let fifo = fifo();
-    let in_order = ["a: Added 1", "b: Added 1", "a: Updated 2"];
-    let by_key = ["a: Added 1, Updated 2", "b: Added 1"];
-    assert_eq!(told(&fifo), in_order);
-    assert!(fifo.set_order(Order::ByKey));
-    assert_eq!(told(&fifo), by_key);
-    assert!(fifo.set_order(Order::InOrder));
-    assert_eq!(told(&fifo), in_order);
-    fifo.replaced(&[], 5);
-    assert!(!fifo.set_order(Order::ByKey), "a list waits, if of nothing");
-    next(&fifo).ack();
-    assert!(fifo.set_order(Order::ByKey));
-    fifo.replaced(&[], 6);
-    assert!(
-        !fifo.set_order(Order::InOrder),
-        "a list waits, if of nothing"
-    );
 }

@@ -3,13 +3,11 @@
 mod common;
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
-use common::{Calls, NaiveStore, key, thing};
+use common::{Calls, NaiveStore, before, key, thing};
 use futures_util::FutureExt;
-use informer_delta_fifo::DeltaFifo;
 use informer_store::DeltaSink;
 use parking_lot::Mutex;
 
@@ -19,11 +17,11 @@ const ROUNDS: u64 = 2000;
 #[test]
 fn nothing_is_lost_between_many_threads() {
     let store = NaiveStore::holding(&[]);
-    let fifo = DeltaFifo::new(Arc::clone(&store));
-    // A first list, so that consumers wait for synced as in real life.
+    let fifo = before(&store);
+    // A first list, so that consumers wait for synced.
     fifo.replaced(&[], 1);
     let batches = AtomicU64::new(0);
-    // The server's history is one line, whoever tells of it: what each name came to, and the last version of all.
+    // One history, whoever feeds it: the last version of each name, and of all.
     let history = Mutex::new((BTreeMap::new(), 10));
     thread::scope(|scope| {
         let producers: Vec<_> = (0..3u32)
@@ -40,7 +38,6 @@ fn nothing_is_lost_between_many_threads() {
                         }
                         if round % 100 == 0 {
                             fifo.resync();
-                            drop(fifo.begin_replace());
                         }
                     }
                 })

@@ -1,279 +1,307 @@
-//! The queue as plain data: every transition is a method on `&mut State`, without locks, time or waiting.
+//! The queue as plain data: every transition is a method of [`State`], without locks or waiting; time is an argument.
 //!
 //! # Invariants
-//! - A key is in at most one place of the queue: an entry, or a live item of the replace's list.
-//! - Entries that belong to a replace exist only while there is a replace, and stand before all others.
-//! - At most one batch is out. What is newest of a key is said by the queue, else by that batch, else by the
-//!   known objects.
+//! - By key, each key has one entry; each entry has a delta (client-go's D1).
+//! - By key, at most one unit is queued. It ends at a barrier, which no unit and at most a version follows.
+//! - In order, a unit stands between two barriers.
+//! - At most one batch is in flight. The newest of a key is queued, else in flight, else known.
+//!
+//! A transition calls user code (known objects, metadata of objects) before it changes anything, so that a panic there leaves the queue
+//! as it was. Only coalescing comes after, last, and of deltas that were queued before: it may be left out, and lets nobody wait.
 
 use std::sync::Arc;
 
-use informer_store::{Known, Object, ObjectKey, ReplaceEnd, mutant};
+use informer_store::{Object, ObjectKey, ResourceVersion};
 
 use crate::clock::Moment;
-use crate::config::{Config, LEAST_DELTAS, Order};
+use crate::coalesce::{Base, End, end};
+use crate::config::{DeltaFifoConfig, QueueOrder};
+use crate::delta::Deltas;
 use crate::known::KnownObjects;
-use crate::stats::Stats;
+use crate::stats::QueueStats;
 
-mod append;
-mod arrival;
-mod compress;
+mod compare;
 mod events;
-mod flight;
-mod give_back;
-mod line;
-mod list;
-mod queue;
+mod pop;
 mod replace;
-mod rules;
-mod take;
+mod unit;
 
-use arrival::Arrival;
-pub(crate) use arrival::Opened;
-pub(crate) use events::Change;
-pub(crate) use flight::{Flight, Told};
-use line::Line;
-pub(crate) use list::{ListTable, Listed};
-use queue::{Entry, KeyQueue};
-use rules::Newest;
-pub(crate) use take::Applied;
+pub(crate) use compare::Comparison;
+pub(crate) use events::Event;
+pub(crate) use pop::Acked;
+pub(crate) use unit::{InFlight, Queue, new_queue};
 
-/// How far the initial list has come (client-go's D7).
+/// How far the first list is (client-go's D7).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Sync {
-    /// Nothing has arrived.
+    /// Nothing was received.
     Unpopulated,
-    /// The first list waits to be applied.
+    /// The first list is not applied yet.
     Pending,
     /// For ever.
     Synced,
 }
 
-/// A whole list that waits at the head of the queue.
+/// The newest of a key: queued, else in flight, else known.
 #[derive(Debug)]
-struct Replacement<K> {
-    list: ListTable<K>,
-    end: ReplaceEnd,
-    completes_sync: bool,
-    since: Moment,
+enum Newest<K> {
+    Present(Arc<K>),
+    /// Its deletion is queued or in flight; the deleted object.
+    Deleted(Arc<K>),
+    Absent,
 }
 
 /// What others may wait for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Signals {
-    /// A consumer can take a batch.
+    /// A consumer can pop a batch.
     pub(crate) ready: bool,
-    pub(crate) synced: bool,
-    /// Nothing more comes out.
+    /// The queue is closed and empty.
     pub(crate) finished: bool,
+    /// Waiting for synced has an end.
+    pub(crate) sync_decided: bool,
 }
 
-/// Everything that a queue knows.
+/// All of a queue.
 pub(crate) struct State<K> {
     known: Option<Arc<dyn KnownObjects<K>>>,
-    emit_replaced: bool,
+    order: QueueOrder,
     max_deltas: Option<usize>,
-    queue: KeyQueue<K>,
-    replace: Option<Replacement<K>>,
-    /// Everything that waits, where the order is kept over all keys. Then there is nothing in `queue` and `replace`.
-    line: Option<Line<K>>,
-    flight: Option<Arc<Flight<K>>>,
+    max_queued: Option<usize>,
+    queue: Queue<K>,
+    /// The number of queued deltas.
+    deltas: usize,
+    /// The number of queued units.
+    units: usize,
+    /// The number of deltas that queued units queued.
+    listed: usize,
+    /// Nothing that is queued was queued earlier; `None` if the queue is empty.
+    since: Option<Moment>,
+    in_flight: Option<Arc<InFlight<K>>>,
     /// An empty one, to be used again.
-    spare: Option<Arc<Flight<K>>>,
-    arrival: Arrival,
+    spare: Option<Arc<InFlight<K>>>,
+    /// Everything up to here was received.
+    received: Option<ResourceVersion>,
+    /// Everything up to here was applied.
+    applied: Option<ResourceVersion>,
     sync: Sync,
     closed: bool,
-    counts: Stats,
-    /// Objects to be dropped once the lock is released.
-    garbage: Vec<Arc<K>>,
+    needs_list: bool,
+    /// Some of what a rewind queued may not be applied. If it is dropped, the next list is a rewind too.
+    rewound: bool,
+    counts: QueueStats,
+    /// To be dropped once the lock is released.
+    garbage: Vec<Garbage<K>>,
 }
 
-fn line_of<K>(order: Order) -> Option<Line<K>> {
-    match order {
-        Order::ByKey => None,
-        Order::InOrder => Some(Line::new()),
-    }
+/// What was ignored, replaced or dropped.
+pub(crate) enum Garbage<K> {
+    Object(#[expect(dead_code, reason = "to be dropped")] Arc<K>),
+    Deltas(#[expect(dead_code, reason = "to be dropped")] Deltas<K>),
+    Queue(#[expect(dead_code, reason = "to be dropped")] Box<Queue<K>>),
 }
 
 impl<K: Object> State<K> {
-    pub(crate) fn new(config: &Config<K>) -> Self {
+    pub(crate) fn new(config: DeltaFifoConfig<K>) -> Self {
         Self {
-            known: config.known.clone(),
-            emit_replaced: config.emit_replaced,
+            known: config.known,
+            order: config.order,
             max_deltas: config.max_deltas,
-            queue: KeyQueue::new(),
-            replace: None,
-            line: line_of(config.order),
-            flight: None,
+            max_queued: config.max_queued,
+            queue: new_queue(),
+            deltas: 0,
+            units: 0,
+            listed: 0,
+            since: None,
+            in_flight: None,
             spare: None,
-            arrival: Arrival::default(),
+            received: None,
+            applied: None,
             sync: Sync::Unpopulated,
             closed: false,
-            counts: Stats::default(),
+            needs_list: false,
+            rewound: false,
+            counts: QueueStats::default(),
             garbage: Vec::new(),
         }
     }
 
-    /// The mark of the newest copy that has arrived.
-    pub(crate) fn known(&self, key: &ObjectKey) -> Option<Known> {
-        match self.newest(key) {
-            Newest::Present(object) => Some(Known::of(&*object)),
-            Newest::Gone(_) | Newest::Absent | Newest::Undone(_) => None,
-        }
-    }
-
-    pub(crate) fn close(&mut self) {
+    pub(crate) const fn close(&mut self) {
         self.closed = true;
     }
 
-    pub(crate) fn set_max_deltas(&mut self, max: Option<usize>) {
-        self.max_deltas = max.map(|max| max.max(LEAST_DELTAS));
-    }
-
-    /// Changes the order, if nothing waits and nothing is out.
-    pub(crate) fn set_order(&mut self, order: Order) -> bool {
-        let in_line = self.line.as_ref().is_some_and(|line| !line.is_empty());
-        let is_idle =
-            self.queue.has_no_key() && self.replace.is_none() && self.flight.is_none() && !in_line;
-        if is_idle {
-            self.line = line_of(order);
-        }
-        is_idle
+    pub(crate) const fn is_closed(&self) -> bool {
+        self.closed
     }
 
     pub(crate) fn has_synced(&self) -> bool {
         self.sync == Sync::Synced
     }
 
-    pub(crate) fn is_closed(&self) -> bool {
-        self.closed
+    pub(crate) const fn needs_list(&self) -> bool {
+        self.needs_list
     }
 
-    /// True if a consumer can take a batch now.
-    pub(crate) fn is_ready(&self) -> bool {
-        (self.flight.is_none() || mutant!("fifo-two-batches-out")) && self.has_work()
+    /// A rewind was dropped: what is known is of a time that the server went back from.
+    const fn has_lost_rewind(&self) -> bool {
+        self.needs_list && self.rewound
     }
 
-    /// True if the queue is closed and nothing more comes out, until something more goes in.
-    pub(crate) fn is_finished(&self) -> bool {
-        self.closed && self.flight.is_none() && !self.has_work()
-    }
-
-    #[inline]
-    pub(crate) fn signals(&self) -> Signals {
-        Signals {
-            ready: self.is_ready(),
-            synced: self.has_synced(),
-            finished: self.is_finished(),
-        }
-    }
-
-    fn has_work(&self) -> bool {
-        let in_line = self.line.as_ref().is_some_and(|line| !line.is_empty());
-        !self.queue.is_empty() || self.replace.is_some() || in_line || self.arrival.has_news()
-    }
-
-    /// How many keys wait.
+    /// Returns the number of queued keys.
     pub(crate) fn depth(&self) -> usize {
-        let listed = self
-            .replace
-            .as_ref()
-            .map_or(0, |replace| replace.list.live());
-        let in_line = self.line.as_ref().map_or(0, Line::len);
-        self.queue.len() + listed + in_line
+        self.queue.len()
     }
 
-    pub(crate) fn stats(&self) -> Stats {
-        let listed = self
-            .replace
-            .as_ref()
-            .map_or(0, |replace| replace.list.live());
-        let in_line = self.line.as_ref().map_or(0, Line::deltas);
-        Stats {
-            queued_keys: self.depth(),
-            queued_deltas: self.queue.deltas() + listed + in_line,
-            in_flight_keys: self.flight.as_ref().map_or(0, |flight| flight.keys()),
+    /// Returns a moment before which nothing was queued that is not yet acknowledged.
+    pub(crate) fn since(&self) -> Option<Moment> {
+        let in_flight = self.in_flight.as_ref().and_then(|flight| flight.since);
+        [in_flight, self.since].into_iter().flatten().min()
+    }
+
+    pub(crate) fn stats(&self) -> QueueStats {
+        QueueStats {
+            queued_keys: self.queue.len(),
+            queued_deltas: self.deltas,
+            in_flight_keys: self.in_flight.as_ref().map_or(0, |f| f.entries.len()),
             ..self.counts
         }
     }
 
-    /// Since when the oldest waits that is not yet acknowledged.
-    pub(crate) fn oldest(&self) -> Option<Moment> {
-        let flight = self.flight.as_ref().and_then(|flight| flight.since);
-        let replace = self.replace.as_ref().map(|replace| replace.since);
-        let head = self.queue.head().map(|entry| entry.since);
-        let line = self.line.as_ref().and_then(Line::since);
-        [flight, replace, head, line].into_iter().flatten().min()
+    #[inline]
+    pub(crate) fn signals(&self) -> Signals {
+        let has_work = self.has_work();
+        let is_free = self.in_flight.is_none();
+        Signals {
+            ready: is_free && has_work,
+            finished: is_free && !has_work && self.closed,
+            sync_decided: self.has_synced() || self.closed && !self.completes_sync(),
+        }
     }
 
-    /// What was replaced or refused, to be dropped outside the lock.
-    pub(crate) fn take_garbage(&mut self) -> Vec<Arc<K>> {
+    /// Returns `true` if a batch can be popped, once none is in flight.
+    fn has_work(&self) -> bool {
+        self.has_queued() || self.received.is_some() && self.received != self.applied
+    }
+
+    /// Returns `true` if a delta or a unit is queued.
+    fn has_queued(&self) -> bool {
+        self.depth() > 0 || self.units > 0
+    }
+
+    /// Returns `true` if acknowledging what is in flight makes the queue synced.
+    fn completes_sync(&self) -> bool {
+        let in_flight = self.in_flight.as_ref();
+        in_flight.is_some_and(|flight| flight.list_end().is_some())
+    }
+
+    pub(crate) fn take_garbage(&mut self) -> Vec<Garbage<K>> {
         std::mem::take(&mut self.garbage)
+    }
+
+    /// Returns the newest object of a key, and its key as it is held.
+    pub(crate) fn newest_object(&self, key: &ObjectKey) -> Option<(ObjectKey, Arc<K>)> {
+        let object = match self.newest(key) {
+            Newest::Present(object) if !self.has_lost_rewind() => object,
+            _ => return None,
+        };
+        let in_flight = self.in_flight.as_ref();
+        let held = self
+            .queue
+            .get_key_value(key)
+            .or_else(|| in_flight?.entries.get_key_value(key));
+        let stored = match held {
+            Some((held, _)) => Some(held.clone()),
+            None => self.known.as_ref().and_then(|known| known.known_key(key)),
+        };
+        Some((stored.unwrap_or_else(|| key.clone()), object))
+    }
+
+    fn newest(&self, key: &ObjectKey) -> Newest<K> {
+        let queued = self.queue.get(key);
+        let newest = queued.and_then(newest_of);
+        let newest = newest.or_else(|| queued.and_then(|_| self.newest_of_earlier(key)));
+        let newest = newest.or_else(|| self.newest_in_flight(key));
+        let newest = newest.or_else(|| self.newest_known(key));
+        newest.unwrap_or(Newest::Absent)
+    }
+
+    /// In order, what stands before the newest entry of a key if that is only undecodable.
+    fn newest_of_earlier(&self, key: &ObjectKey) -> Option<Newest<K>> {
+        if self.order == QueueOrder::ByKey {
+            return None;
+        }
+        let mut entries = self.queue.iter().rev().filter(|(other, _)| *other == key);
+        entries.find_map(|(_, deltas)| newest_of(deltas))
+    }
+
+    fn newest_in_flight(&self, key: &ObjectKey) -> Option<Newest<K>> {
+        newest_of(self.in_flight.as_ref()?.entries.get(key)?)
+    }
+
+    fn newest_known(&self, key: &ObjectKey) -> Option<Newest<K>> {
+        Some(Newest::Present(self.known.as_ref()?.known(key)?))
+    }
+
+    fn is_in_flight(&self, key: &ObjectKey) -> bool {
+        let in_flight = self.in_flight.as_ref();
+        in_flight.is_some_and(|flight| flight.entries.contains(key))
+    }
+
+    /// Returns what the consumer has of a key once it has applied what is in flight.
+    fn base(&self, key: &ObjectKey) -> Base<K> {
+        match self
+            .newest_in_flight(key)
+            .or_else(|| self.newest_known(key))
+        {
+            Some(Newest::Present(object)) => Base::Present(object),
+            Some(_) => Base::Absent,
+            None if self.known.is_some() => Base::Absent,
+            None => Base::Unknown,
+        }
+    }
+
+    /// Returns `true` if no consumer has seen or will see the object unless it stays queued: then its deletion needs no delta.
+    fn is_unseen(&self, key: &ObjectKey) -> bool {
+        self.order == QueueOrder::ByKey
+            && self.max_deltas.is_some()
+            && !self.is_in_flight(key)
+            && matches!(self.base(key), Base::Absent)
+    }
+
+    /// Removes what is queued of an object that no consumer needs to see.
+    fn remove_unseen(&mut self, key: &ObjectKey) {
+        if let Some(deltas) = self.queue.remove(key) {
+            self.deltas -= deltas.len();
+            self.counts.coalesced += deltas.len() as u64;
+            self.garbage.push(Garbage::Deltas(deltas));
+            if !self.has_queued() {
+                self.since = None;
+            }
+        }
     }
 
     /// Keeps an object until the lock is released, if it would be freed here.
     fn discard(&mut self, object: Arc<K>) {
         if Arc::strong_count(&object) == 1 {
-            self.garbage.push(object);
+            self.garbage.push(Garbage::Object(object));
         }
     }
 
-    fn is_queued(&self, key: &ObjectKey) -> bool {
-        let in_line = self.line.as_ref().is_some_and(|line| line.contains(key));
-        in_line || self.queue.find(key).is_some() || self.find_listed(key).is_some()
-    }
-
-    fn is_in_flight(&self, key: &ObjectKey) -> bool {
-        self.flight
-            .as_ref()
-            .is_some_and(|flight| flight.contains(key))
-    }
-
-    fn find_listed(&self, key: &ObjectKey) -> Option<usize> {
-        self.replace.as_ref()?.list.find(key)
-    }
-
-    fn newest(&self, key: &ObjectKey) -> Newest<K> {
-        self.newest_at(key, self.queue.find(key))
-    }
-
-    /// The newest of a key whose entry in the queue has been looked for.
-    fn newest_at(&self, key: &ObjectKey, queued: Option<u32>) -> Newest<K> {
-        match self.newest_told(key, queued) {
-            // The server went back to before this deletion: it says nothing of what comes now.
-            Newest::Gone(Some(at)) if self.arrival.is_beyond(&at) => Newest::Gone(None),
-            Newest::Present(object) if self.arrival.is_undone(&*object) => Newest::Undone(object),
-            newest => newest,
+    /// Everything up to this version was received.
+    fn receive(&mut self, version: Option<ResourceVersion>) {
+        let Some(version) = version.filter(|version| !version.is_unset()) else {
+            return;
+        };
+        let received = self.received.as_ref();
+        if received.is_none_or(|received| !version.is_older_than(received)) {
+            self.received = Some(version);
         }
     }
+}
 
-    fn newest_told(&self, key: &ObjectKey, queued: Option<u32>) -> Newest<K> {
-        if let Some(newest) = self.line.as_ref().and_then(|line| line.newest(key)) {
-            return newest;
-        }
-        let entry = queued.and_then(|id| self.queue.entry(id));
-        if let Some(newest) = entry.and_then(Entry::newest) {
-            return newest;
-        }
-        if let Some(replace) = &self.replace
-            && let Some(at) = replace.list.find(key)
-            && let Listed::Object(object) = &replace.list.item(at).what
-        {
-            return Newest::Present(Arc::clone(object));
-        }
-        self.newest_taken(key)
-    }
-
-    /// What is known of a key outside the queue: in flight, else in the store.
-    fn newest_taken(&self, key: &ObjectKey) -> Newest<K> {
-        if let Some(newest) = self.flight.as_ref().and_then(|flight| flight.newest(key))
-            && !mutant!("fifo-forget-what-is-out")
-        {
-            return newest;
-        }
-        match self.known.as_ref().and_then(|known| known.get(key)) {
-            Some(object) => Newest::Present(object),
-            None => Newest::Absent,
-        }
-    }
+fn newest_of<K>(deltas: &Deltas<K>) -> Option<Newest<K>> {
+    end(deltas).map(|end| match end {
+        End::Present(object) => Newest::Present(Arc::clone(object)),
+        End::Deleted(deleted) => Newest::Deleted(Arc::clone(deleted.object())),
+    })
 }

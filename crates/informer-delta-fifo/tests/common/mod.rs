@@ -4,10 +4,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use informer_delta_fifo::{Batch, Deleted, Delta, DeltaFifo, KnownObjects};
+use informer_delta_fifo::{
+    Batch, Deleted, Delta, DeltaFifo, DeltaFifoConfig, KnownObjects, QueueOrder,
+};
 use informer_store::{
-    Deletion, DeltaSink, Object, ObjectKey, ObjectMetadata, OwnerReference, Replace, ReplaceEnd,
-    ResourceVersion, Uid,
+    Deletion, DeltaSink, ListEnd, Object, ObjectKey, ObjectList, ObjectMetadata, ObjectVersion,
+    OwnerReference, ResourceVersion, Uid,
 };
 use parking_lot::Mutex;
 
@@ -61,7 +63,7 @@ pub(crate) fn plain(name: &str, value: u64) -> Arc<Thing> {
     })
 }
 
-/// An object of life `uid` at a version, which is its value too.
+/// An object with this UID at a resource version, which is its value too.
 pub(crate) fn thing(name: &str, uid: u32, version: u64) -> Arc<Thing> {
     Arc::new(Thing {
         name: name.into(),
@@ -71,10 +73,10 @@ pub(crate) fn thing(name: &str, uid: u32, version: u64) -> Arc<Thing> {
     })
 }
 
-/// The UID of a life, made without an allocation.
-pub(crate) fn uid(life: u32) -> Uid {
+/// The UID of this number, made without an allocation.
+pub(crate) fn uid(number: u32) -> Uid {
     let mut text = *b"00000000-0000-4000-8000-000000000000";
-    let mut rest = life;
+    let mut rest = number;
     for digit in text.iter_mut().rev().take(10) {
         *digit = b'0' + u8::try_from(rest % 10).expect("a digit");
         rest /= 10;
@@ -84,6 +86,28 @@ pub(crate) fn uid(life: u32) -> Uid {
 
 pub(crate) fn key(name: &str) -> ObjectKey {
     ObjectKey::cluster_scoped(name)
+}
+
+/// The UID and resource version of a [`thing`].
+pub(crate) fn version(uid: u32, version: u64) -> ObjectVersion {
+    ObjectVersion::new(Some(self::uid(uid)), Some(version.into()))
+}
+
+/// A queue in front of a store.
+pub(crate) fn before(store: &Arc<NaiveStore>) -> DeltaFifo<Thing> {
+    DeltaFifo::new(DeltaFifoConfig::new().known(Arc::clone(store)))
+}
+
+/// A queue in front of a store that keeps every delta, as client-go does.
+pub(crate) fn like_client_go(store: &Arc<NaiveStore>) -> DeltaFifo<Thing> {
+    let config = DeltaFifoConfig::new().known(Arc::clone(store));
+    DeltaFifo::new(config.max_deltas(None))
+}
+
+/// A queue in front of a store that keeps the order over all keys.
+pub(crate) fn in_order(store: &Arc<NaiveStore>) -> DeltaFifo<Thing> {
+    let config = DeltaFifoConfig::new().known(Arc::clone(store));
+    DeltaFifo::new(config.order(QueueOrder::InOrder))
 }
 
 /// A store as naive as can be.
@@ -105,7 +129,7 @@ impl NaiveStore {
         self.0.lock().clone()
     }
 
-    /// Applies a batch by presence, as a controller does, and says what a handler hears.
+    /// Applies a batch by what is stored, as a process loop does, and returns what a handler gets.
     pub(crate) fn apply(&self, batch: &Batch<Thing>) -> Vec<String> {
         self.apply_except(batch, None)
     }
@@ -117,57 +141,55 @@ impl NaiveStore {
         but: Option<&ObjectKey>,
     ) -> Vec<String> {
         let mut objects = self.0.lock();
-        let mut heard = Vec::new();
-        for deltas in batch.iter().filter(|deltas| Some(deltas.key()) != but) {
-            let key = deltas.key();
-            for delta in deltas.deltas() {
+        let mut events = Vec::new();
+        for (key, deltas) in batch.iter().filter(|(key, _)| Some(*key) != but) {
+            for delta in deltas {
                 match delta {
-                    Delta::Added(object)
-                    | Delta::Updated(object)
-                    | Delta::Replaced(object)
-                    | Delta::Sync(object) => {
+                    Delta::Added(object) | Delta::Updated(object) | Delta::Replaced(object) => {
                         let value = object.value;
-                        match objects.insert(key.clone(), object) {
-                            Some(old) => heard.push(format!("update {key} {}->{value}", old.value)),
-                            None => heard.push(format!("add {key} {value}")),
+                        match objects.insert(key.clone(), Arc::clone(object)) {
+                            Some(old) => {
+                                events.push(format!("update {key} {}->{value}", old.value));
+                            }
+                            None => events.push(format!("add {key} {value}")),
                         }
                     }
                     Delta::Deleted(deleted) => {
                         if objects.remove(key).is_some() {
-                            heard.push(format!("delete {key} {}", deleted.object().value));
+                            events.push(format!("delete {key} {}", deleted.object().value));
                         }
                     }
-                    Delta::SetAside(_) => {}
+                    Delta::Sync(_) | Delta::Undecodable(_) => {}
                 }
             }
         }
-        heard
+        events
     }
 }
 
 impl KnownObjects<Thing> for NaiveStore {
-    fn get(&self, key: &ObjectKey) -> Option<Arc<Thing>> {
+    fn known(&self, key: &ObjectKey) -> Option<Arc<Thing>> {
         self.0.lock().get(key).cloned()
     }
-    fn for_each(&self, visit: &mut dyn FnMut(&ObjectKey, &Arc<Thing>)) {
+    fn for_each_known(&self, visit: &mut dyn FnMut(&ObjectKey, &Arc<Thing>)) {
         self.0
             .lock()
             .iter()
             .for_each(|(key, object)| visit(key, object));
     }
-    fn stored_key(&self, key: &ObjectKey) -> Option<ObjectKey> {
+    fn known_key(&self, key: &ObjectKey) -> Option<ObjectKey> {
         self.0.lock().get_key_value(key).map(|(key, _)| key.clone())
     }
 }
 
-/// client-go's calls, in short.
+/// Calls in short.
 pub(crate) trait Calls {
     fn added(&self, object: &Arc<Thing>);
     fn updated(&self, object: &Arc<Thing>);
     fn deleted(&self, object: &Arc<Thing>);
     fn replaced(&self, objects: &[Arc<Thing>], version: u64);
     fn rewound(&self, objects: &[Arc<Thing>], version: u64);
-    /// Takes out and acknowledges everything, in short notation.
+    /// Pops and acknowledges everything, in short notation.
     fn drain(&self) -> Vec<String>;
 }
 
@@ -182,10 +204,10 @@ impl Calls for DeltaFifo<Thing> {
         self.delete(key(&object.name), Deletion::of(Arc::clone(object)));
     }
     fn replaced(&self, objects: &[Arc<Thing>], version: u64) {
-        list(self, objects, ReplaceEnd::new(version.into()));
+        self.replace(list(objects), ListEnd::new(version.into()));
     }
     fn rewound(&self, objects: &[Arc<Thing>], version: u64) {
-        list(self, objects, ReplaceEnd::new(version.into()).rewind(true));
+        self.replace(list(objects), ListEnd::new(version.into()).rewind(true));
     }
     fn drain(&self) -> Vec<String> {
         let mut all = Vec::new();
@@ -197,40 +219,31 @@ impl Calls for DeltaFifo<Thing> {
     }
 }
 
-fn list(fifo: &DeltaFifo<Thing>, objects: &[Arc<Thing>], end: ReplaceEnd) {
-    let mut replace = fifo.begin_replace();
-    for object in objects {
-        replace.insert(key(&object.name), Arc::clone(object));
-    }
-    replace.finish(end);
+pub(crate) fn list(objects: &[Arc<Thing>]) -> ObjectList<Thing> {
+    let items = objects.iter().map(|o| (key(&o.name), Arc::clone(o)));
+    items.collect()
 }
 
 /// A batch as one line a key: `name: Added 1, Updated 2`; tombstones as `Deleted? 2`.
 pub(crate) fn short(batch: &Batch<Thing>) -> Vec<String> {
+    let line = |key: &ObjectKey, deltas: &[Delta<Thing>]| {
+        let all: Vec<_> = deltas.iter().map(short_delta).collect();
+        format!("{key}: {}", all.join(", "))
+    };
     batch
         .iter()
-        .map(|deltas| {
-            let all: Vec<_> = deltas.deltas().map(|delta| short_delta(&delta)).collect();
-            format!("{}: {}", deltas.key(), all.join(", "))
-        })
+        .map(|(key, deltas)| line(key, deltas))
         .collect()
 }
 
 pub(crate) fn short_delta(delta: &Delta<Thing>) -> String {
     match delta {
         Delta::Deleted(Deleted::FinalStateUnknown(object)) => format!("Deleted? {}", object.value),
-        Delta::SetAside(version) => {
-            format!(
-                "SetAside {}",
-                version
-                    .as_ref()
-                    .map_or_else(|| "-".into(), ToString::to_string)
-            )
+        Delta::Undecodable(None) => "Undecodable -".into(),
+        Delta::Undecodable(Some(version)) => format!("Undecodable {version}"),
+        other => {
+            let value = other.object().map_or(0, |object| object.value);
+            format!("{} {value}", other.type_name())
         }
-        other => format!(
-            "{} {}",
-            other.kind(),
-            other.object().map_or(0, |object| object.value)
-        ),
     }
 }
