@@ -7,12 +7,13 @@ use std::time::Instant;
 
 use informer_wire::json::ListSplitter;
 use informer_wire::{
-    DecodeOptions, Decoded, Dynamic, FromWire, Limits, ListDecoder, Metadata, View, WireFormat,
+    DecodeOptions, Decoded, Dynamic, FromWire, Limits, ListDecoder, PartialObjectMetadata, View,
+    WireFormat,
 };
 use k8s_openapi::api::core::v1::Pod;
 use serde::Deserialize;
 
-/// How much a list of the bench holds, and how much of it arrives at once.
+/// The size of a list of the bench, and of its pieces.
 const LIST_BYTES: usize = 32 << 20;
 const CHUNK: usize = 16 << 10;
 const RUNS: usize = 5;
@@ -148,12 +149,16 @@ fn main() {
     let (json, protobuf) = (json(), protobuf());
     let cases: [(&str, &List, Measure); 11] = [
         ("json/split", &json, split),
-        ("json/metadata", &json, decode::<Metadata>),
+        ("json/metadata", &json, decode::<PartialObjectMetadata>),
         ("json/compact", &json, decode::<Dynamic>),
         ("json/view", &json, decode::<View<Fields>>),
         ("json/pod", &json, decode::<Pod>),
         ("json/value", &json, decode::<serde_json::Value>),
-        ("protobuf/metadata", &protobuf, decode::<Metadata>),
+        (
+            "protobuf/metadata",
+            &protobuf,
+            decode::<PartialObjectMetadata>,
+        ),
         ("protobuf/compact", &protobuf, decode::<Dynamic>),
         ("protobuf/view", &protobuf, decode::<View<Fields>>),
         ("protobuf/pod", &protobuf, decode::<Pod>),

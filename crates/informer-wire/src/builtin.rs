@@ -1,8 +1,8 @@
-//! The resources that every cluster has, so that nobody has to ask a server for them.
+//! The resources that every cluster has, known without asking a server.
 
 use crate::resource::{Resource, Scope};
 
-/// A resource that every cluster has, and the names people use for it.
+/// A resource of Kubernetes itself, with the names that people use for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct BuiltinResource {
@@ -10,30 +10,30 @@ pub struct BuiltinResource {
     pub group: &'static str,
     /// The version within the group.
     pub version: &'static str,
-    /// The kind of an object, as `Pod`.
+    /// The kind of an object, such as `Pod`.
     pub kind: &'static str,
-    /// The plural name that stands in URLs, as `pods`.
+    /// The plural name, which URLs have, such as `pods`.
     pub plural: &'static str,
-    /// Whether its objects live in namespaces.
+    /// Whether its objects have a namespace.
     pub scope: Scope,
-    /// Short names, as `po`.
+    /// Short names, such as `po`.
     pub short_names: &'static [&'static str],
 }
 
 impl BuiltinResource {
-    /// All of them, the core group first.
+    /// Returns all of them, the core group first.
     #[must_use]
     pub const fn all() -> &'static [Self] {
         TABLE
     }
 
-    /// The resource itself.
+    /// Returns the resource itself.
     #[must_use]
     pub fn resource(&self) -> Resource {
         Resource::new(self.group, self.version, self.kind, self.plural, self.scope)
     }
 
-    /// The name of one object, as `pod`.
+    /// Returns the name of one object, such as `pod`.
     #[must_use]
     pub fn singular(&self) -> String {
         self.kind.to_ascii_lowercase()

@@ -1,11 +1,11 @@
-//! `Compact`: an object as its metadata and the bytes it came in.
+//! `Compact`: an object as its metadata and the received bytes.
 
 use std::borrow::Cow;
 use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use informer_store::Object;
+use informer_store::{Object, ObjectMetadata as _, ObjectVersion};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
@@ -21,9 +21,9 @@ use crate::protobuf::{self, ObjectBytes};
 use crate::resource::{Resource, StaticResource};
 use crate::types::TypeMeta;
 
-/// An object of which only the metadata is decoded; the rest is kept as the bytes that came, without
-/// `managedFields`. For big caches: it takes about as much memory as the wire, a tenth of what the decoded object
-/// takes, and a fraction of the time.
+/// An object of which only the metadata is decoded; the rest is kept as the received bytes, without `managedFields`.
+/// For big caches: it takes about as much memory as on the wire, a tenth of the decoded object, and a fraction of the
+/// time.
 ///
 /// [`decode`](Self::decode) gives the whole object, [`field`](Self::field) a part of it. Copies from a list and from
 /// a watch are equal.
@@ -63,32 +63,33 @@ pub struct Compact<K> {
 pub type Dynamic = Compact<serde_json::Value>;
 
 impl<K> Compact<K> {
-    /// The object's metadata.
+    /// Returns the object's metadata.
     #[must_use]
     pub const fn metadata(&self) -> &ObjectMeta {
         &self.metadata
     }
 
-    /// The object's group and version, as `apps/v1`; empty if neither it nor its list nor the request said.
+    /// Returns the object's group and version, such as `apps/v1`; empty if neither it nor its list nor the request has
+    /// them.
     #[must_use]
     pub fn api_version(&self) -> &str {
         &self.types.api_version
     }
 
-    /// The object's kind; empty if neither it nor its list nor the request said.
+    /// Returns the object's kind; empty if neither it nor its list nor the request has it.
     #[must_use]
     pub fn kind(&self) -> &str {
         &self.types.kind
     }
 
-    /// The format of [`raw`](Self::raw).
+    /// Returns the format of [`raw`](Self::raw).
     #[must_use]
     pub fn format(&self) -> WireFormat {
         self.types.format
     }
 
-    /// The object's bytes as they came, without `apiVersion`, `kind` and `metadata`. Of JSON they are JSON, of
-    /// protobuf the fields of the object's message.
+    /// Returns the received bytes, without `apiVersion`, `kind` and `metadata`: JSON, or the fields of the object's
+    /// message in protobuf.
     #[must_use]
     pub const fn raw(&self) -> &[u8] {
         &self.body
@@ -101,7 +102,7 @@ impl<K> Compact<K> {
     pub fn to_json(&self) -> Result<Vec<u8>, DecodeError> {
         let mut out = Vec::with_capacity(self.body.len() + 512);
         out.push(b'{');
-        for (key, value) in self.said() {
+        for (key, value) in self.types() {
             write_member(&mut out, key, value);
             out.push(b',');
         }
@@ -122,8 +123,8 @@ impl<K> Compact<K> {
         Ok(out)
     }
 
-    /// What is known of the object's type.
-    fn said(&self) -> impl Iterator<Item = (&'static str, &str)> {
+    /// Returns the object's type, as far as it is known.
+    fn types(&self) -> impl Iterator<Item = (&'static str, &str)> {
         [("apiVersion", self.api_version()), ("kind", self.kind())]
             .into_iter()
             .filter(|(_, value)| !value.is_empty())
@@ -143,9 +144,8 @@ impl<K> Compact<K> {
         rest.deserialize("object")
     }
 
-    /// Decodes one field of the object, given by its path as `/spec/containers/0/image` (a JSON pointer), and no more
-    /// of it than that. `None` if it is absent or null. Fields of the metadata are read from
-    /// [`metadata`](Self::metadata).
+    /// Decodes one field of the object, given by its path (a JSON pointer such as `/spec/containers/0/image`), and no
+    /// more than that. `None` if it is absent or null. Fields of the metadata are in [`metadata`](Self::metadata).
     ///
     /// # Errors
     /// When the field is not of this type's shape.
@@ -195,8 +195,7 @@ fn child<'a>(value: &'a [u8], key: &str) -> Option<&'a [u8]> {
 }
 
 impl<K: FromWire> Compact<K> {
-    /// Decodes the whole object. It equals what decoding the bytes directly would have given, without
-    /// `managedFields`.
+    /// Decodes the whole object. It equals the object decoded from the received bytes, without `managedFields`.
     ///
     /// # Errors
     /// When the object is not of K's shape: only here are the bytes looked at.
@@ -237,6 +236,10 @@ impl<K: 'static> Object for Compact<K> {
 
     fn metadata(&self) -> &ObjectMeta {
         &self.metadata
+    }
+
+    fn restore_version(&mut self, version: &ObjectVersion) -> bool {
+        self.metadata.restore_version(version)
     }
 }
 
@@ -283,7 +286,7 @@ impl<K> serde::Serialize for Compact<K> {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         use serde::ser::{Error, SerializeMap};
         let mut out = serializer.serialize_map(None)?;
-        for (key, value) in self.said() {
+        for (key, value) in self.types() {
             out.serialize_entry(key, value)?;
         }
         out.serialize_entry("metadata", &self.metadata)?;

@@ -1,61 +1,59 @@
-//! Why bytes could not be read as what they should be.
+//! Errors of decoding.
 
 use crate::status::Status;
 
-/// Bytes that could not be decoded. Says where and why, and never quotes an object's contents.
+/// An error of decoding. It names the place and the reason, and never quotes an object's contents.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DecodeError {
-    /// The bytes are no valid JSON, or not of the shape that was asked for.
-    #[error("not readable as {what}: {reason}")]
+    /// The bytes are not valid JSON or protobuf, or not of the requested shape.
+    #[error("invalid {what}: {reason}")]
     Malformed {
-        /// What was being read, as `watch event`.
+        /// What was being read, such as `watch event`.
         what: &'static str,
-        /// What is wrong, and where; without the contents.
+        /// The fault and its place, without the contents.
         reason: String,
     },
     /// More bytes than the [`Limits`](crate::Limits) allow.
-    #[error("the {what} is larger than {limit} bytes; raise that limit if it may be so large")]
+    #[error("{what} larger than {limit} bytes; raise the limit if it may be so large")]
     TooLarge {
-        /// What is too large, as `watch event`.
+        /// What is too large, such as `watch event`.
         what: &'static str,
-        /// How many bytes are allowed.
+        /// The most bytes allowed.
         limit: u64,
     },
     /// Objects and arrays nested more deeply than the [`Limits`](crate::Limits) allow.
-    #[error(
-        "the {what} is nested more than {limit} levels deep; raise that limit if it may be so deep"
-    )]
+    #[error("{what} nested more than {limit} levels deep; raise the limit if it may be so deep")]
     TooDeep {
-        /// What is too deep, as `watch event`.
+        /// What is too deep, such as `watch event`.
         what: &'static str,
-        /// How many levels are allowed.
+        /// The most levels allowed.
         limit: u32,
     },
-    /// The bytes ended before what they hold did. Nothing of it counts.
-    #[error("the {what} broke off before its end; ask for it again")]
+    /// The bytes ended too early. Nothing of them counts.
+    #[error("{what} ended too early; request it again")]
     Truncated {
-        /// What broke off, as `list`.
+        /// What broke off, such as `list`.
         what: &'static str,
     },
-    /// The server sent something of another kind than was asked for.
+    /// The server sent another kind than the requested one.
     #[error(
-        "the API server sent the kind {kind:?} where {expected} was expected; check the URL and the Accept header"
+        "the API server sent kind {kind:?} instead of {expected}; check the URL and the Accept header"
     )]
     UnexpectedKind {
-        /// What was asked for, as `a list`.
+        /// What was requested, such as `a list`.
         expected: &'static str,
-        /// What came; empty if it does not say its kind.
+        /// The received kind; empty if there is none.
         kind: String,
     },
-    /// An object that does not say which one it is.
-    #[error("the {what} has no readable metadata.name, so it cannot be told which object it is")]
+    /// An object without a usable name.
+    #[error("{what} without a usable metadata.name")]
     Unnamed {
-        /// Where the object stands, as `list item`.
+        /// The object's place, such as `list item`.
         what: &'static str,
     },
     /// The server wrote an error into an answer that had begun well.
-    #[error("the API server put an error into its answer")]
+    #[error("the API server wrote an error into its answer")]
     Status(#[source] Box<Status>),
 }
 
@@ -67,7 +65,7 @@ impl DecodeError {
         }
     }
 
-    /// The error that the server wrote into its answer, if it was that.
+    /// Returns the error that the server wrote into its answer, if this is one.
     #[must_use]
     pub fn status(&self) -> Option<&Status> {
         match self {

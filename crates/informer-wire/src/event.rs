@@ -1,6 +1,8 @@
-//! What comes over the wire: items of lists and events of watches, decoded.
+//! Items of lists and events of watches, decoded.
 
-use informer_store::{Known, ObjectKey, ResourceVersion, Uid};
+use std::sync::Arc;
+
+use informer_store::{ObjectKey, ObjectVersion, ResourceVersion};
 
 use crate::error::DecodeError;
 use crate::status::Status;
@@ -9,13 +11,13 @@ use crate::status::Status;
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum WatchEvent<K> {
-    /// An object was added, or came to match the selectors, or is part of the first state.
+    /// An object was added, or came to match the selectors, or is one of the initial events.
     Added(Decoded<K>),
     /// An object was changed.
     Modified(Decoded<K>),
-    /// An object was deleted, or ceased to match the selectors. It carries the resource version of that change.
+    /// An object was deleted, or ceased to match the selectors. Its resource version is that of this change.
     Deleted(Decoded<K>),
-    /// Every change up to this resource version has been sent.
+    /// All changes up to a resource version have been sent.
     Bookmark {
         /// Up to where.
         resource_version: ResourceVersion,
@@ -24,68 +26,62 @@ pub enum WatchEvent<K> {
     },
     /// The server ended the watch with an error.
     Error(Status),
-    /// An event of a type that this version does not know.
+    /// An event of an unknown type.
     Unknown(String),
 }
 
-/// An object as it came: decoded, known already, or set aside.
+/// A received object: decoded, recognised as the stored one, or undecodable.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Decoded<K> {
-    /// The object.
+    /// The decoded object.
     Object(K),
-    /// A copy that is known already (equal UID and resource version), so its body was not decoded.
-    Unchanged(ObjectKey),
-    /// The object cannot be decoded. What its metadata says is here, so that the rest can flow on.
-    SetAside(SetAside),
+    /// The newest object of its key, with the key as stored: the received one has the same UID and resource version, so
+    /// it was not decoded.
+    Unchanged(ObjectKey, Arc<K>),
+    /// An object that cannot be decoded.
+    Undecodable(Undecodable),
 }
 
-/// An object that could not be decoded, or that a transform refused.
+/// An object that cannot be decoded, or that a transform refused. It does not stop a list or watch.
 #[derive(Debug)]
 #[non_exhaustive]
-pub struct SetAside {
-    /// Which object it is; `None` if even that could not be read.
+pub struct Undecodable {
+    /// The object's key; `None` if it has no usable one: no name, a name that no object can have, another kind than the
+    /// requested one, or no object at all. Such an event may concern any object, so only a list shows what changed.
     pub key: Option<ObjectKey>,
-    /// Its UID, if that could be read.
-    pub uid: Option<Uid>,
-    /// Its resource version, if that could be read.
-    pub resource_version: Option<ResourceVersion>,
-    /// Why it was set aside. Never holds the object's contents.
+    /// The object's UID and resource version, as far as they could be read.
+    pub version: ObjectVersion,
+    /// The reason. Never contains contents of the object.
     pub error: DecodeError,
 }
 
-impl SetAside {
-    /// An object set aside for this reason.
+impl Undecodable {
+    /// Makes an undecodable object.
     #[must_use]
-    pub fn new(key: Option<ObjectKey>, known: Known, error: DecodeError) -> Self {
-        let Known {
-            uid,
-            resource_version,
-            ..
-        } = known;
+    pub const fn new(key: Option<ObjectKey>, version: ObjectVersion, error: DecodeError) -> Self {
         Self {
             key,
-            uid,
-            resource_version,
+            version,
             error,
         }
     }
 }
 
-/// What a list says of itself, known when the page has ended.
+/// The metadata of a list's page, known at its end.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ListMeta {
-    /// The resource version of the list; `None` if the server gave none.
+    /// The resource version of the list; `None` if the server sent none.
     pub resource_version: Option<ResourceVersion>,
     /// The token of the next page; `None` on the last one.
     pub continue_token: Option<String>,
-    /// About how many objects follow, where the server says so.
+    /// The approximate number of objects behind this page, if the server sends it.
     pub remaining_item_count: Option<u64>,
 }
 
 impl ListMeta {
-    /// The end of a list that is complete at this resource version.
+    /// Makes the metadata of a last page of this resource version.
     #[must_use]
     pub fn at(resource_version: ResourceVersion) -> Self {
         Self {
@@ -94,7 +90,7 @@ impl ListMeta {
         }
     }
 
-    /// Says that more pages follow.
+    /// Sets the token of the next page.
     #[must_use]
     pub fn continue_token(mut self, token: impl Into<String>) -> Self {
         self.continue_token = Some(token.into());

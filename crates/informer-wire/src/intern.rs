@@ -9,17 +9,17 @@ use parking_lot::Mutex;
 
 use crate::meta::{Owner, Pair};
 
-/// How many things of one sort one generation holds.
+/// The most texts (or sets) of one generation.
 const GENERATION: usize = 8192;
 /// Longer texts rarely repeat.
 const LONGEST: usize = 256;
 
-/// Remembers what repeats from object to object, as label keys, label values and namespaces do, and all labels and
-/// owners of what came from one template, so that objects share them.
+/// Shares among objects what they have in common: label keys, label values, namespaces, and all labels and owners of
+/// objects made from one template.
 ///
-/// Its memory is bounded: what has not been seen for long is forgotten, objects keep theirs. Cloning gives another
-/// handle to the same memory. Give the decoders of one informer the same one, so that what a watch brings shares with
-/// what a list brought.
+/// Its memory is bounded: texts that were not used for long are forgotten, objects keep theirs. Cloning returns another
+/// handle to the same memory. Give the decoders of one informer the same interner, so that objects of a watch share with
+/// those of a list.
 #[derive(Clone, Default)]
 pub struct Interner(Arc<Mutex<Memory>>);
 
@@ -30,14 +30,14 @@ struct Memory {
     owners: Generations<[Owner]>,
 }
 
-/// What was seen lately, and what was seen before that.
+/// Texts used lately, and texts used before.
 struct Generations<T: ?Sized> {
     young: HashSet<Arc<T>, RandomState>,
     old: HashSet<Arc<T>, RandomState>,
 }
 
 impl Interner {
-    /// Runs `read` with the texts at hand; other users of this interner wait meanwhile.
+    /// Runs `read` with the shared texts; other users of this interner wait meanwhile.
     pub(crate) fn with<T>(&self, read: impl FnOnce(&mut Texts<'_>) -> T) -> T {
         read(&mut Texts(Some(&mut self.0.lock())))
     }
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_in_use_stay_and_the_rest_is_forgotten() {
+    fn interner_keeps_used_texts_and_forgets_others() {
         let interner = Interner::default();
         let hot = interner.with(|texts| texts.get("hot"));
         for n in 0..GENERATION * 10 {
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn long_texts_are_not_remembered() {
+    fn interner_ignores_long_texts() {
         let interner = Interner::default();
         let long = "x".repeat(LONGEST + 1);
         let a = interner.with(|texts| texts.get(&long));

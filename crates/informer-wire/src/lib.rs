@@ -1,30 +1,30 @@
 //! Kubernetes objects from bytes: watch events, lists item by item, metadata and compact objects.
 //!
-//! [`ListDecoder`], [`WatchDecoder`] and [`decode_object`] take bytes as they arrive and give objects. They do no
-//! I/O. What an object becomes is chosen by its type, which is any that is [`FromWire`]:
+//! [`ListDecoder`], [`WatchDecoder`] and [`decode_object`] decode objects from bytes in pieces. They do no
+//! I/O. The type of the objects is any that is [`FromWire`]:
 //!
 //! | type | holds |
 //! |---|---|
 //! | any type that serde can read, as those of `k8s-openapi` | the whole object, or the fields it names |
 //! | [`View<T>`](View) | [`ObjectMeta`] and the fields of `T` |
 //! | [`Compact<K>`](Compact) | [`ObjectMeta`] and the bytes of the rest; `decode()` gives a `K` |
-//! | [`Dynamic`] | the same, of a kind that is known only at run time |
-//! | [`Metadata`] | [`ObjectMeta`] alone, and asks the server for no more |
+//! | [`Dynamic`] | the same, of a kind known only at run time |
+//! | [`PartialObjectMetadata`] | [`ObjectMeta`] alone, and asks the server for no more |
 //!
-//! [`Resource`] says which collection is meant and where its URL is, [`ListOptions`] what is asked of it, [`Status`]
-//! what went wrong.
+//! Of requests and other answers it has [`Resource`] (which collection, and its URL), [`ListOptions`], [`DeleteOptions`],
+//! [`Patch`] and [`Status`].
 //!
 //! # Formats
 //!
-//! All of them read JSON and Kubernetes' protobuf, which API servers write of their own kinds, and of the metadata of
+//! All of them read JSON and Kubernetes' protobuf, which API servers have for their own kinds, and for the metadata of
 //! every kind: see [`Resource::has_protobuf`] and [`WireFormat`]. Nothing is generated for a kind: a table in this
 //! crate says which field of a message has which key in JSON, and a serde `Deserializer` shows types what JSON would
-//! show them. An object is the same from both. What a type does not name is passed over by its length.
+//! show them. An object is the same from both. Fields that a type does not name are skipped by their length.
 //!
 //! # Limits
 //!
-//! What a server can make a decoder hold is bounded, see [`Limits`]: an event or item, a page (after it was unpacked),
-//! how deep values lie in each other. Lengths that a server announces are looked at before anything is kept for them.
+//! The memory that a server can make a decoder use is bounded, see [`Limits`]: an event or item, a page (unpacked),
+//! the levels of nested values. Lengths that a server announces are checked before memory is allocated for them.
 //! Of an error answer's body [`Status::MAX_BODY`] bytes are read.
 //!
 //! # Features
@@ -34,14 +34,16 @@
 mod builtin;
 mod compact;
 mod decode;
+mod delete;
 mod error;
 mod event;
 mod intern;
 pub mod json;
 mod limits;
 mod meta;
-mod metadata;
 mod options;
+mod partial_object_metadata;
+mod patch;
 mod path;
 mod protobuf;
 mod resource;
@@ -53,17 +55,19 @@ mod view;
 pub use builtin::BuiltinResource;
 pub use compact::{Compact, Dynamic};
 pub use decode::{
-    DecodeOptions, FromWire, KnownFn, ListDecoder, ObjectForm, ReadVerb, WatchDecoder, WireFormat,
+    DecodeOptions, FromWire, ListDecoder, NewestFn, ObjectForm, ReadVerb, WatchDecoder, WireFormat,
     WireObject, decode_object,
 };
+pub use delete::{DeleteOptions, Deleted, Preconditions, Propagation};
 pub use error::DecodeError;
-pub use event::{Decoded, ListMeta, SetAside, WatchEvent};
+pub use event::{Decoded, ListMeta, Undecodable, WatchEvent};
 pub use intern::Interner;
 pub use json::StreamEnd;
 pub use limits::Limits;
 pub use meta::ObjectMeta;
-pub use metadata::Metadata;
 pub use options::{ListOptions, ResourceVersionMatch};
+pub use partial_object_metadata::PartialObjectMetadata;
+pub use patch::Patch;
 pub use path::PathError;
 #[cfg(feature = "k8s-openapi")]
 pub use resource::KnownScope;

@@ -1,4 +1,4 @@
-//! How much a peer may make the decoders hold or follow.
+//! Limits on what a server can send.
 
 /// Limits on what a server can send, so that a broken or hostile one can neither fill the memory nor keep a decoder
 /// busy without end. What exceeds one gives [`DecodeError::TooLarge`](crate::DecodeError::TooLarge) or
@@ -18,8 +18,8 @@ pub struct Limits {
     pub object_bytes: usize,
     /// The most bytes of one page of a list. Default: 16 GiB, since no page is ever held as a whole.
     pub page_bytes: u64,
-    /// How deep objects and arrays may be nested. Default: 10,000 levels, as API servers allow. What is nested more
-    /// deeply than serde reads (127 levels) is set aside.
+    /// The most levels of nested objects and arrays. Default: 10,000, as API servers allow. An object that is nested
+    /// more deeply than serde reads (127 levels) is undecodable.
     pub depth: u32,
 }
 
@@ -48,7 +48,7 @@ impl Limits {
         self
     }
 
-    /// Sets how deep objects and arrays may be nested.
+    /// Sets the most levels of nested objects and arrays.
     #[must_use]
     pub const fn depth(mut self, levels: u32) -> Self {
         self.depth = levels;

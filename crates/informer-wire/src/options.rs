@@ -4,6 +4,9 @@ use std::time::Duration;
 
 use informer_store::ResourceVersion;
 
+/// A year, in seconds. Servers count in nanoseconds, in 64 bits.
+const LONGEST_WATCH: u64 = 365 * 24 * 3600;
+
 /// The parameters of a list or watch.
 ///
 /// ```
@@ -27,21 +30,21 @@ pub struct ListOptions {
     pub field_selector: Option<String>,
     /// The most objects in one page of a list. `None` or 0: no limit.
     pub limit: Option<u32>,
-    /// The token of the next page, as the last page gave it.
+    /// The token of the next page, from the last page.
     pub continue_token: Option<String>,
-    /// Where in history to read. `None`: the newest state.
+    /// The point in history to read. `None`: the newest state.
     pub resource_version: Option<ResourceVersion>,
     /// How `resource_version` is meant.
     pub resource_version_match: Option<ResourceVersionMatch>,
-    /// After which time the server ends a watch, in whole seconds.
+    /// The time after which the server ends a watch, in whole seconds: at least one, at most those of a year.
     pub timeout: Option<Duration>,
     /// Whether a watch may carry bookmarks.
     pub allow_watch_bookmarks: bool,
-    /// Whether a watch starts with the present state and marks its end.
+    /// Whether a watch starts with initial events, the whole present state, and a bookmark at their end.
     pub send_initial_events: Option<bool>,
 }
 
-/// How a resource version in a request is meant.
+/// How the resource version of a request is meant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ResourceVersionMatch {
     /// This version exactly.
@@ -51,70 +54,70 @@ pub enum ResourceVersionMatch {
 }
 
 impl ListOptions {
-    /// Asks for objects whose labels match.
+    /// Sets the label selector.
     #[must_use]
     pub fn label_selector(mut self, selector: impl Into<String>) -> Self {
         self.label_selector = Some(selector.into());
         self
     }
 
-    /// Asks for objects whose fields match.
+    /// Sets the field selector.
     #[must_use]
     pub fn field_selector(mut self, selector: impl Into<String>) -> Self {
         self.field_selector = Some(selector.into());
         self
     }
 
-    /// Asks for pages of at most this many objects.
+    /// Sets the most objects in one page of a list.
     #[must_use]
     pub const fn limit(mut self, limit: u32) -> Self {
         self.limit = Some(limit);
         self
     }
 
-    /// Asks for the page behind a token.
+    /// Sets the token of the page to read.
     #[must_use]
     pub fn continue_token(mut self, token: impl Into<String>) -> Self {
         self.continue_token = Some(token.into());
         self
     }
 
-    /// Asks for a point in history.
+    /// Sets the point in history to read.
     #[must_use]
     pub fn resource_version(mut self, resource_version: ResourceVersion) -> Self {
         self.resource_version = Some(resource_version);
         self
     }
 
-    /// Says how the point in history is meant.
+    /// Sets how the point in history is meant.
     #[must_use]
     pub const fn resource_version_match(mut self, how: ResourceVersionMatch) -> Self {
         self.resource_version_match = Some(how);
         self
     }
 
-    /// Asks the server to end a watch after this time.
+    /// Sets the time after which the server ends a watch.
     #[must_use]
     pub const fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = Some(timeout);
         self
     }
 
-    /// Allows bookmarks in a watch.
+    /// Sets whether a watch may carry bookmarks.
     #[must_use]
     pub const fn allow_watch_bookmarks(mut self, allow: bool) -> Self {
         self.allow_watch_bookmarks = allow;
         self
     }
 
-    /// Asks a watch to start with the present state (or not to).
+    /// Sets whether a watch starts with initial events.
     #[must_use]
     pub const fn send_initial_events(mut self, send: bool) -> Self {
         self.send_initial_events = Some(send);
         self
     }
 
-    /// The query parameters, not yet encoded. `watch=true` is not among them: it belongs to the request.
+    /// Returns the query parameters, not yet encoded. `watch=true` is not among them: it belongs to the request.
     #[must_use]
     pub fn query_pairs(&self) -> Vec<(&'static str, String)> {
         let mut pairs = Vec::new();
@@ -148,7 +151,7 @@ impl ListOptions {
         push(
             "timeoutSeconds",
             self.timeout
-                .map(|timeout| timeout.as_secs().max(1).to_string()),
+                .map(|timeout| timeout.as_secs().clamp(1, LONGEST_WATCH).to_string()),
         );
         push(
             "allowWatchBookmarks",

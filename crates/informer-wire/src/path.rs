@@ -4,7 +4,7 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 use crate::resource::{Resource, Scope};
 
-/// What stands for itself within a path segment.
+/// Characters that are not encoded within a path segment.
 const SEGMENT: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
     .remove(b'.')
@@ -12,7 +12,7 @@ const SEGMENT: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'~')
     .remove(b':');
 
-/// Why a resource has no URL path.
+/// A resource that has no URL path.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PathError {
@@ -21,21 +21,21 @@ pub enum PathError {
         "{value:?} cannot be the {part}; it must not be empty, \".\" or \"..\", nor contain \"/\" or \"%\""
     )]
     Segment {
-        /// Which part, as `namespace`.
+        /// The part, such as `namespace`.
         part: &'static str,
         /// Its value.
         value: String,
     },
-    /// A namespace was given for objects that live in none.
-    #[error("{resource} are cluster-scoped; leave the namespace {namespace:?} out")]
+    /// A namespace for objects that have none.
+    #[error("{resource} are cluster-scoped; leave out the namespace {namespace:?}")]
     ClusterScoped {
         /// The resource.
         resource: String,
         /// The namespace.
         namespace: String,
     },
-    /// No namespace was given for a single object that lives in one.
-    #[error("{resource} live in namespaces; say in which one {name:?} is")]
+    /// No namespace for a single object that has one.
+    #[error("{resource} are namespaced; set the namespace of {name:?}")]
     NamespaceMissing {
         /// The resource.
         resource: String,
@@ -45,7 +45,7 @@ pub enum PathError {
 }
 
 impl Resource {
-    /// The URL path of the collection, or of the object of this name.
+    /// Returns the URL path of the collection, or of the object of this name.
     ///
     /// Without a namespace it is the collection of all namespaces; an empty one counts as none.
     ///
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_are_those_of_the_api_server() -> Result<(), PathError> {
+    fn paths_match_the_api_server() -> Result<(), PathError> {
         let path = roles().path(None, Some("system:node"))?;
         assert_eq!(
             path,
@@ -148,7 +148,7 @@ mod tests {
 
     // INV-WIRE-12
     #[test]
-    fn no_part_can_lead_out_of_its_segment() {
+    fn no_part_of_a_path_leaves_its_segment() {
         for bad in ["", ".", "..", "a/b", "%2e%2e", "../x", "a%"] {
             let pods = Resource::core("v1", "Pod", "pods", Scope::Namespaced);
             assert!(pods.path(Some("n"), Some(bad)).is_err(), "{bad}");
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn scope_and_namespace_must_agree() {
+    fn path_is_refused_when_scope_and_namespace_disagree() {
         assert!(matches!(
             roles().path(Some("n"), None),
             Err(PathError::ClusterScoped { .. })

@@ -1,4 +1,4 @@
-//! Resources: which collection of an API server is meant.
+//! Resources: the collections of an API server.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -23,27 +23,27 @@ use crate::protobuf::Message;
 pub struct Resource {
     /// The API group; empty for the core group.
     pub group: Cow<'static, str>,
-    /// The version within the group, as `v1`.
+    /// The version within the group, such as `v1`.
     pub version: Cow<'static, str>,
-    /// The kind of an object, as `Pod`.
+    /// The kind of an object, such as `Pod`.
     pub kind: Cow<'static, str>,
-    /// The plural name that stands in URLs, as `pods`.
+    /// The plural name, which URLs have, such as `pods`.
     pub plural: Cow<'static, str>,
-    /// Whether its objects live in namespaces.
+    /// Whether its objects have a namespace.
     pub scope: Scope,
 }
 
-/// Whether the objects of a resource live in namespaces.
+/// Whether the objects of a resource have a namespace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Scope {
-    /// Objects live in namespaces.
+    /// Objects have a namespace.
     Namespaced,
-    /// Objects stand outside namespaces.
+    /// Objects have no namespace.
     Cluster,
 }
 
 impl Resource {
-    /// A resource of a named group.
+    /// Makes a resource of a named group.
     pub fn new(
         group: impl Into<Cow<'static, str>>,
         version: impl Into<Cow<'static, str>>,
@@ -60,7 +60,7 @@ impl Resource {
         }
     }
 
-    /// A resource of the core group.
+    /// Makes a resource of the core group.
     pub fn core(
         version: impl Into<Cow<'static, str>>,
         kind: impl Into<Cow<'static, str>>,
@@ -70,7 +70,7 @@ impl Resource {
         Self::new("", version, kind, plural, scope)
     }
 
-    /// The group and version as objects write them: `v1`, `apps/v1`.
+    /// Returns the group and version as objects have them: `v1`, `apps/v1`.
     #[must_use]
     pub fn api_version(&self) -> Cow<'_, str> {
         if self.group.is_empty() {
@@ -80,8 +80,8 @@ impl Resource {
         }
     }
 
-    /// Whether servers write objects of this kind in protobuf, and this crate can read them: the kinds of Kubernetes'
-    /// own groups, also those of alpha and beta versions. Of others, custom resources above all, ask for JSON.
+    /// Returns `true` if servers have protobuf for this kind, and this crate can read it: the kinds of Kubernetes' own
+    /// groups, also those of alpha and beta versions. Of others, custom resources above all, ask for JSON.
     ///
     /// ```
     /// use informer_wire::{Resource, Scope};
@@ -102,8 +102,8 @@ impl fmt::Display for Resource {
     }
 }
 
-/// A type that knows which resource it is. Every k8s-openapi type with a collection does (feature `k8s-openapi`); what
-/// kube's derive makes does after one line, `kube_object!(Widget)`.
+/// A type that has a resource. Every k8s-openapi type with a collection does (feature `k8s-openapi`); what kube's
+/// derive makes does after one line, `kube_object!(Widget)`.
 pub trait StaticResource {
     /// The resource of this type's objects.
     fn resource() -> Resource;

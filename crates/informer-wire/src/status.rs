@@ -3,29 +3,30 @@
 use std::fmt;
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 
-/// A `metav1.Status`: the body of an error answer, or the object of an ERROR event.
+/// A `Status` of the Kubernetes API: the body of an error answer, or the object of an ERROR event.
 ///
-/// Servers, proxies and old versions leave fields out, so every field may be missing.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+/// Servers, proxies and old versions leave fields out, so every field may be missing. It serialises as servers write
+/// it, without empty fields.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 #[non_exhaustive]
 pub struct Status {
-    /// The HTTP status code; 0 if the server did not say.
+    /// The HTTP status code; 0 if unknown.
     #[serde(deserialize_with = "null_default")]
     pub code: u16,
-    /// The machine-readable reason, as `Expired`.
+    /// The machine-readable reason, such as `Expired`.
     #[serde(deserialize_with = "null_default")]
     pub reason: String,
-    /// What a person should read.
+    /// The human-readable message.
     #[serde(deserialize_with = "null_default")]
     pub message: String,
     /// `Success` or `Failure`.
     #[serde(deserialize_with = "null_default")]
     pub status: String,
-    /// More about the cause.
-    pub details: Option<StatusDetails>,
+    /// Details of the cause.
+    pub details: Option<Box<StatusDetails>>,
     /// Metadata of the answer.
     #[serde(deserialize_with = "null_default")]
     pub metadata: StatusMeta,
@@ -36,7 +37,8 @@ pub struct Status {
 #[serde(rename_all = "camelCase", default)]
 #[non_exhaustive]
 pub struct StatusMeta {
-    /// A token for an inconsistent rest of an expired list. An informer must not use it.
+    /// A token for the rest of an expired list, which may be inconsistent with its first pages. An informer must not use
+    /// it.
     #[serde(rename = "continue", skip_serializing_if = "Option::is_none")]
     pub continue_token: Option<String>,
 }
@@ -47,19 +49,37 @@ pub struct StatusMeta {
 #[non_exhaustive]
 pub struct StatusDetails {
     /// The object's name, if the error concerns one.
-    #[serde(deserialize_with = "null_default")]
+    #[serde(
+        deserialize_with = "null_default",
+        skip_serializing_if = "String::is_empty"
+    )]
     pub name: String,
     /// The group of the resource.
-    #[serde(deserialize_with = "null_default")]
+    #[serde(
+        deserialize_with = "null_default",
+        skip_serializing_if = "String::is_empty"
+    )]
     pub group: String,
     /// The kind or the plural name of the resource.
-    #[serde(deserialize_with = "null_default")]
+    #[serde(
+        deserialize_with = "null_default",
+        skip_serializing_if = "String::is_empty"
+    )]
     pub kind: String,
-    /// The single causes.
-    #[serde(deserialize_with = "null_default")]
+    /// The object's UID.
+    #[serde(
+        deserialize_with = "null_default",
+        skip_serializing_if = "String::is_empty"
+    )]
+    pub uid: String,
+    /// The causes, one for each fault.
+    #[serde(
+        deserialize_with = "null_default",
+        skip_serializing_if = "Vec::is_empty"
+    )]
     pub causes: Vec<StatusCause>,
-    /// For how many seconds to wait before trying again; 0: not said.
-    #[serde(deserialize_with = "null_default")]
+    /// The number of seconds to wait before trying again; 0 if the server asks for none.
+    #[serde(deserialize_with = "null_default", skip_serializing_if = "is_zero")]
     pub retry_after_seconds: u32,
 }
 
@@ -68,15 +88,28 @@ pub struct StatusDetails {
 #[serde(rename_all = "camelCase", default)]
 #[non_exhaustive]
 pub struct StatusCause {
-    /// The machine-readable cause, as `ResourceVersionTooLarge`.
-    #[serde(deserialize_with = "null_default")]
+    /// The machine-readable cause, such as `ResourceVersionTooLarge`.
+    #[serde(
+        deserialize_with = "null_default",
+        skip_serializing_if = "String::is_empty"
+    )]
     pub reason: String,
-    /// What a person should read.
-    #[serde(deserialize_with = "null_default")]
+    /// The human-readable message.
+    #[serde(
+        deserialize_with = "null_default",
+        skip_serializing_if = "String::is_empty"
+    )]
     pub message: String,
-    /// The field that is at fault.
-    #[serde(deserialize_with = "null_default")]
+    /// The field at fault.
+    #[serde(
+        deserialize_with = "null_default",
+        skip_serializing_if = "String::is_empty"
+    )]
     pub field: String,
+}
+
+const fn is_zero(seconds: &u32) -> bool {
+    *seconds == 0
 }
 
 /// Reads `null` as the default value.
@@ -89,7 +122,16 @@ where
 }
 
 impl Status {
-    /// A failure with this code, reason and message.
+    /// Makes a failure with this code, reason and message.
+    ///
+    /// ```
+    /// use informer_wire::Status;
+    ///
+    /// let status = Status::failure(429, "TooManyRequests", "slow down").with_retry_after(3);
+    /// assert!(status.is_too_many_requests());
+    /// assert!(serde_json::to_string(&status)?.contains(r#""retryAfterSeconds":3"#));
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
     #[must_use]
     pub fn failure(code: u16, reason: impl Into<String>, message: impl Into<String>) -> Self {
         Self {
@@ -101,13 +143,27 @@ impl Status {
         }
     }
 
-    /// The resource version asked for is too old: HTTP 410, reason `Expired` or (of old servers) `Gone`.
+    /// Sets the details.
+    #[must_use]
+    pub fn with_details(mut self, details: StatusDetails) -> Self {
+        self.details = Some(Box::new(details));
+        self
+    }
+
+    /// Sets the number of seconds to wait before trying again.
+    #[must_use]
+    pub fn with_retry_after(mut self, seconds: u32) -> Self {
+        self.details.get_or_insert_default().retry_after_seconds = seconds;
+        self
+    }
+
+    /// Returns `true` if the requested resource version is too old: HTTP 410, reason `Expired` or (of old servers) `Gone`.
     #[must_use]
     pub fn is_expired(&self) -> bool {
         self.code == 410 || matches!(self.reason.as_str(), "Expired" | "Gone")
     }
 
-    /// The resource version asked for is newer than the server's, in each form that servers have given it.
+    /// Returns `true` if the requested resource version is newer than the server's, in each form that servers have sent.
     #[must_use]
     #[doc(alias = "IsTooLargeResourceVersionError")]
     pub fn is_resource_version_too_large(&self) -> bool {
@@ -127,65 +183,117 @@ impl Status {
         timeout && (says(&self.message) || cause.into_iter().any(|cause| says(&cause.message)))
     }
 
-    /// The server asks for fewer requests: HTTP 429.
+    /// Returns `true` if the server asks for fewer requests: HTTP 429.
     #[must_use]
     pub fn is_too_many_requests(&self) -> bool {
         self.code == 429 || self.reason == "TooManyRequests"
     }
 
-    /// The object or resource is not there: HTTP 404.
+    /// Returns `true` if the object or resource does not exist: HTTP 404.
     #[must_use]
     pub fn is_not_found(&self) -> bool {
         self.code == 404 || self.reason == "NotFound"
     }
 
-    /// The object exists already: HTTP 409, reason `AlreadyExists`.
+    /// Returns `true` if the object exists already: HTTP 409, reason `AlreadyExists`.
     #[must_use]
     pub fn is_already_exists(&self) -> bool {
         self.reason == "AlreadyExists"
     }
 
-    /// The object was changed by another: HTTP 409, reason `Conflict`.
+    /// Returns `true` if the object was changed by another: HTTP 409, reason `Conflict`.
     #[must_use]
     pub fn is_conflict(&self) -> bool {
         self.reason == "Conflict" || (self.code == 409 && !self.is_already_exists())
     }
 
-    /// The user may not do this: HTTP 403.
+    /// Returns `true` if the user lacks the right: HTTP 403.
     #[must_use]
     pub fn is_forbidden(&self) -> bool {
         self.code == 403 || self.reason == "Forbidden"
     }
 
-    /// The server does not know who is asking: HTTP 401.
+    /// Returns `true` if the server does not know the user: HTTP 401.
     #[must_use]
     pub fn is_unauthorized(&self) -> bool {
         self.code == 401 || self.reason == "Unauthorized"
     }
 
-    /// The request is not valid: HTTP 422, reason `Invalid`.
+    /// Returns `true` if the request is invalid: HTTP 422, reason `Invalid`.
     #[must_use]
     pub fn is_invalid(&self) -> bool {
         self.code == 422 || self.reason == "Invalid"
     }
 
-    /// None of the asked formats is served: HTTP 406.
+    /// Returns `true` if the server has none of the requested formats: HTTP 406.
     #[must_use]
     pub fn is_not_acceptable(&self) -> bool {
         self.code == 406 || self.reason == "NotAcceptable"
     }
 
-    /// The server failed inside: HTTP 500, reason `InternalError`.
+    /// Returns `true` if the server failed: HTTP 500, reason `InternalError`.
     #[must_use]
     pub fn is_internal_error(&self) -> bool {
         self.code == 500 || self.reason == "InternalError"
     }
 
-    /// How long the server asks to wait, if it does.
+    /// Returns the time to wait before trying again, if the server asks for one.
     #[must_use]
     pub fn retry_after(&self) -> Option<Duration> {
         let seconds = self.details.as_ref()?.retry_after_seconds;
         (seconds > 0).then(|| Duration::from_secs(seconds.into()))
+    }
+}
+
+impl StatusCause {
+    /// Makes a cause that names no field.
+    #[must_use]
+    pub fn new(reason: impl Into<String>, message: impl Into<String>) -> Self {
+        Self {
+            reason: reason.into(),
+            message: message.into(),
+            field: String::new(),
+        }
+    }
+
+    /// Sets the field at fault.
+    #[must_use]
+    pub fn with_field(mut self, field: impl Into<String>) -> Self {
+        self.field = field.into();
+        self
+    }
+}
+
+impl Serialize for Status {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Written<'a> {
+            kind: &'static str,
+            api_version: &'static str,
+            metadata: &'a StatusMeta,
+            #[serde(skip_serializing_if = "str::is_empty")]
+            status: &'a str,
+            #[serde(skip_serializing_if = "str::is_empty")]
+            message: &'a str,
+            #[serde(skip_serializing_if = "str::is_empty")]
+            reason: &'a str,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            details: Option<&'a StatusDetails>,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            code: Option<u16>,
+        }
+        let written = Written {
+            kind: "Status",
+            api_version: "v1",
+            metadata: &self.metadata,
+            status: &self.status,
+            message: &self.message,
+            reason: &self.reason,
+            details: self.details.as_deref(),
+            code: Some(self.code).filter(|code| *code != 0),
+        };
+        written.serialize(serializer)
     }
 }
 
@@ -206,3 +314,21 @@ impl fmt::Display for Status {
 }
 
 impl std::error::Error for Status {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The exact text of two recorded answers.
+    #[test]
+    fn status_serialises_as_servers_write_it() {
+        for text in [
+            r#"{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"Timeout: Too large resource version: 99999999, current: 100680","reason":"Timeout","details":{"causes":[{"reason":"ResourceVersionTooLarge","message":"Too large resource version"}],"retryAfterSeconds":1},"code":504}"#,
+            r#"{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"the server could not find the requested resource","reason":"NotFound","details":{},"code":404}"#,
+            r#"{"kind":"Status","apiVersion":"v1","metadata":{"continue":"x"},"status":"Success","details":{"name":"a","kind":"pods","uid":"u"}}"#,
+        ] {
+            let status: Status = serde_json::from_str(text).expect("a Status");
+            assert_eq!(serde_json::to_string(&status).expect("plain data"), text);
+        }
+    }
+}

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::decode::WireFormat;
 use crate::protobuf::Message;
 
-/// What an object says of its type, and what that and its format mean for reading it.
+/// The type of an object, and its meaning for decoding together with the format.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct TypeMeta {
     pub(crate) api_version: Box<str>,
@@ -15,7 +15,7 @@ pub(crate) struct TypeMeta {
     pub(crate) message: Option<Message>,
 }
 
-/// Gives equal types the same allocation, as long as they come in a row.
+/// Gives equal types the same allocation, as long as they follow each other.
 #[derive(Debug, Default)]
 pub(crate) struct TypeCache(Option<Arc<TypeMeta>>);
 

@@ -2,7 +2,7 @@
 
 use std::ops::Deref;
 
-use informer_store::Object;
+use informer_store::{Object, ObjectMetadata as _, ObjectVersion};
 use serde::de::DeserializeOwned;
 
 use crate::decode::{FromWire, WireObject};
@@ -10,8 +10,8 @@ use crate::error::DecodeError;
 use crate::meta::ObjectMeta;
 use crate::resource::{Resource, StaticResource};
 
-/// The metadata of an object and, of all else, only the fields of `T`. What `T` does not name is skipped on the wire,
-/// which makes it small and fast. For most controllers.
+/// The metadata of an object and, of the rest, only the fields of `T`. Fields that `T` does not name are skipped on the
+/// wire, which makes it small and fast. For most controllers.
 ///
 /// ```
 /// use informer_wire::{DecodeOptions, View, WireFormat, decode_object};
@@ -34,12 +34,12 @@ use crate::resource::{Resource, StaticResource};
 pub struct View<T> {
     /// The object's metadata.
     pub metadata: ObjectMeta,
-    /// The fields beside it.
+    /// The other fields.
     pub fields: T,
 }
 
 impl<T> View<T> {
-    /// A view of these parts.
+    /// Makes a view of these parts.
     #[must_use]
     pub const fn new(metadata: ObjectMeta, fields: T) -> Self {
         Self { metadata, fields }
@@ -76,5 +76,9 @@ impl<T: Send + Sync + 'static> Object for View<T> {
 
     fn metadata(&self) -> &ObjectMeta {
         &self.metadata
+    }
+
+    fn restore_version(&mut self, version: &ObjectVersion) -> bool {
+        self.metadata.restore_version(version)
     }
 }

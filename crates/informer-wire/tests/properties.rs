@@ -1,10 +1,12 @@
 //! Properties of the decoders over arbitrary JSON and arbitrary bytes.
 #![allow(missing_docs, reason = "these are tests")]
 
+use std::time::Duration;
+
 use informer_wire::json::{FrameSplitter, ListSplitter, ListText, StreamEnd};
 use informer_wire::{
-    Compact, DecodeError, DecodeOptions, Decoded, FromWire, Limits, ListDecoder, ObjectMeta,
-    Status, WatchDecoder, WatchEvent, WireFormat, decode_object,
+    Compact, DecodeError, DecodeOptions, Decoded, DeleteOptions, FromWire, Limits, ListDecoder,
+    ListOptions, ObjectMeta, Status, WatchDecoder, WatchEvent, WireFormat, decode_object,
 };
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
@@ -264,7 +266,7 @@ fn hostile() -> impl Strategy<Value = Vec<u8>> {
 proptest! {
     // INV-WIRE-2
     #[test]
-    fn frames_do_not_depend_on_how_the_bytes_arrive(
+    fn frames_do_not_depend_on_cuts(
         values in proptest::collection::vec(proptest::collection::btree_map(text(), value(), 0..4), 0..5),
         gap in select(vec!["", "\n", "\r\n \t\n"]),
         cuts in cuts(),
@@ -279,7 +281,7 @@ proptest! {
 
     // INV-WIRE-2
     #[test]
-    fn what_is_decoded_does_not_depend_on_how_the_bytes_arrive(
+    fn decoded_objects_do_not_depend_on_cuts(
         objects in proptest::collection::vec(object(), 0..4),
         metadata_first in any::<bool>(),
         cuts in cuts(),
@@ -296,7 +298,7 @@ proptest! {
 
     // INV-WIRE-2, INV-WIRE-13
     #[test]
-    fn broken_bytes_give_the_same_errors_however_they_arrive(
+    fn errors_of_broken_bytes_do_not_depend_on_cuts(
         bytes in hostile(),
         cuts in cuts(),
         object_bytes in 1usize..80,
@@ -323,15 +325,79 @@ proptest! {
         let _ = Status::from_response(500, None, &bytes);
     }
 
+    /// Zero and endless limits too: what is within them is decoded, all else refused.
+    // INV-WIRE-13
+    #[test]
+    fn limits_of_any_size_are_kept(
+        bytes in hostile(),
+        objects in proptest::collection::vec(object(), 0..4),
+        object_bytes in prop_oneof![Just(0), Just(1), Just(usize::MAX), any::<usize>(), 0usize..500],
+        page_bytes in prop_oneof![Just(0), Just(1), Just(u64::MAX), any::<u64>(), 0u64..500],
+        depth in prop_oneof![Just(0), Just(1), Just(u32::MAX), any::<u32>(), 0u32..10],
+        cuts in cuts(),
+    ) {
+        let limits = Limits::default().object_bytes(object_bytes).page_bytes(page_bytes).depth(depth);
+        let texts: Vec<String> = objects.into_iter().map(|(text, _)| text).collect();
+        let list = format!(r#"{{"kind":"PodList","metadata":{{}},"items":[{}]}}"#, texts.join(",")).into_bytes();
+        let largest = texts.iter().map(String::len).max().unwrap_or_default();
+        let fits = object_bytes >= largest && page_bytes >= list.len() as u64 && depth > 100;
+        for format in [WireFormat::Json, WireFormat::Protobuf] {
+            let options = DecodeOptions::default().limits(limits);
+            let _ = decode_object::<Value>(format, &bytes, &options);
+            for body in [&bytes, &list] {
+                let mut decoder = ListDecoder::<Value>::new(format, options.clone());
+                let mut watch = WatchDecoder::<Value>::new(format, options.clone());
+                let mut items = 0;
+                for piece in cut(body, &cuts) {
+                    decoder.push(piece);
+                    watch.push(piece);
+                    items += std::iter::from_fn(|| decoder.next()).filter(Result::is_ok).count();
+                    let _ = std::iter::from_fn(|| watch.next()).count();
+                }
+                let ended_well = decoder.finish().is_ok();
+                if format == WireFormat::Json && std::ptr::eq(body, &list) {
+                    prop_assert!(!fits || ended_well);
+                    // An object beyond its limit never counts.
+                    prop_assert!(!ended_well || (items == texts.len() && object_bytes >= largest));
+                }
+            }
+        }
+    }
+
+    /// Options of requests hold any number and any text.
+    #[test]
+    fn options_of_any_value_are_written(
+        text in text(),
+        limit: u32,
+        timeout in prop_oneof![Just(Duration::ZERO), Just(Duration::MAX), any::<Duration>()],
+        seconds: u64,
+        retry: u32,
+    ) {
+        let options = ListOptions::default().label_selector(&text).field_selector(&text).continue_token(&text)
+            .limit(limit).timeout(timeout).send_initial_events(true).allow_watch_bookmarks(true);
+        let pairs = options.query_pairs();
+        let value = |key| pairs.iter().find(|(name, _)| *name == key).map(|(_, value)| value.clone());
+        let seconds_of_watch: u64 = value("timeoutSeconds").expect("it is set").parse().expect("a number");
+        prop_assert!((1..=365 * 24 * 3600).contains(&seconds_of_watch));
+        prop_assert_eq!(value("limit"), (limit > 0).then(|| limit.to_string()));
+        let delete = DeleteOptions::default().grace_period_seconds(seconds).only_uid(&text).dry_run(true);
+        let written = serde_json::to_string(&delete).expect("plain data");
+        let read: DeleteOptions = serde_json::from_str(&written).expect("its own text");
+        prop_assert_eq!(&read, &delete);
+        let status = Status::failure(418, &text, &text).with_retry_after(retry);
+        let written = serde_json::to_string(&status).expect("plain data");
+        prop_assert_eq!(serde_json::from_str::<Status>(&written).expect("its own text"), status);
+    }
+
     // INV-WIRE-7
     #[test]
-    fn a_compact_object_decodes_to_what_direct_decoding_gives((text, whole) in object()) {
+    fn compact_object_decodes_as_directly((text, whole) in object()) {
         let options = DecodeOptions::default();
         let direct: Value = decode_object(WireFormat::Json, text.as_bytes(), &options).expect("an object");
         prop_assert_eq!(&direct, &whole);
         let compact: Compact<Value> = decode_object(WireFormat::Json, text.as_bytes(), &options).expect("an object");
         let decoded = compact.decode().expect("an object");
-        // What says nothing is not written: null, empty texts, empty maps.
+        // Empty values are not written: null, empty texts, empty maps.
         let mut expected = whole;
         if let Some(metadata) = expected["metadata"].as_object_mut() {
             metadata.retain(|_, value| !matches!(value, Value::Null) && value != "" && value != &json!({}));
@@ -345,7 +411,7 @@ proptest! {
 
     // INV-WIRE-7
     #[test]
-    fn metadata_reads_and_writes_as_that_of_k8s_openapi(metadata in metadata()) {
+    fn metadata_reads_and_writes_as_k8s_openapi(metadata in metadata()) {
         use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta as Theirs;
         let text = Value::Object(metadata).to_string();
         let ours: ObjectMeta = serde_json::from_str(&text).expect("it is metadata");
@@ -419,7 +485,7 @@ fn endless_input_of_any_shape_ends_in_an_error_and_little_memory() {
 
 // RF25, INV-WIRE-14
 #[test]
-fn a_page_is_not_kept_for_its_items() {
+fn items_do_not_keep_their_page_alive() {
     let mut decoder =
         ListDecoder::<Compact<Value>>::new(WireFormat::Json, DecodeOptions::default());
     let mut splitter = ListSplitter::new(Limits::default());

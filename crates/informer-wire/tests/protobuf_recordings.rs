@@ -7,7 +7,7 @@ mod common;
 use common::Recording;
 use informer_wire::{
     Compact, DecodeError, DecodeOptions, Decoded, Dynamic, FromWire, ListDecoder, ListMeta,
-    Metadata, Resource, Status, StreamEnd, View, WatchDecoder, WatchEvent, WireFormat,
+    PartialObjectMetadata, Resource, Status, StreamEnd, View, WatchDecoder, WatchEvent, WireFormat,
 };
 use k8s_openapi::api::core::v1::Pod;
 use serde_json::Value;
@@ -23,12 +23,12 @@ fn format(recording: &Recording) -> WireFormat {
 fn object<K>(decoded: Decoded<K>) -> K {
     match decoded {
         Decoded::Object(object) => object,
-        Decoded::SetAside(aside) => panic!("{aside:?}"),
+        Decoded::Undecodable(undecodable) => panic!("{undecodable:?}"),
         _ => panic!("no object"),
     }
 }
 
-/// The objects of a list that comes in pieces of this size.
+/// The objects of a list in pieces of this size.
 fn list<K: FromWire>(name: &str, piece: usize) -> (Vec<K>, Result<ListMeta, DecodeError>) {
     let recording = Recording::load(name);
     let mut decoder = ListDecoder::<K>::new(format(&recording), options());
@@ -93,9 +93,9 @@ fn lists_in_both_formats_hold_the_same_objects() {
     same::<Value>("list-json", "list-protobuf");
     same::<Pod>("list-json", "list-protobuf");
     same::<View<Value>>("list-json", "list-protobuf");
-    same::<Metadata>("list-json", "list-protobuf");
-    same::<Metadata>("list-metadata-json", "list-metadata-protobuf");
-    same::<Metadata>("list-json", "list-metadata-protobuf");
+    same::<PartialObjectMetadata>("list-json", "list-protobuf");
+    same::<PartialObjectMetadata>("list-metadata-json", "list-metadata-protobuf");
+    same::<PartialObjectMetadata>("list-json", "list-metadata-protobuf");
     let (json, _) = list::<Compact<Pod>>("list-json", WHOLE);
     let (protobuf, _) = list::<Compact<Pod>>("list-protobuf", WHOLE);
     for (json, protobuf) in json.iter().zip(&protobuf) {
@@ -120,7 +120,7 @@ fn watches_in_both_formats_hold_the_same_changes() {
     }
     same::<Value>("watch-json", "watch-protobuf");
     same::<Pod>("watch-json", "watch-protobuf");
-    same::<Metadata>("watch-metadata-json", "watch-metadata-protobuf");
+    same::<PartialObjectMetadata>("watch-metadata-json", "watch-metadata-protobuf");
     same::<Value>("watchlist-json", "watchlist-protobuf");
     let ends = |name| {
         watch::<Value>(name, WHOLE)
@@ -162,11 +162,12 @@ fn recorded_protobuf_is_the_same_however_it_is_cut() {
 
 // INV-WIRE-4
 #[test]
-fn a_recorded_list_that_is_cut_at_any_byte_does_not_count() {
+fn recorded_list_does_not_count_when_cut_at_any_byte() {
     let recording = Recording::load("list-protobuf");
     // The last four bytes are fields of the envelope that may be absent.
     for cut in 0..recording.body.len() - 4 {
-        let mut decoder = ListDecoder::<Metadata>::new(WireFormat::Protobuf, options());
+        let mut decoder =
+            ListDecoder::<PartialObjectMetadata>::new(WireFormat::Protobuf, options());
         decoder.push(&recording.body[..cut]);
         while let Some(item) = decoder.next() {
             assert!(item.is_ok());
@@ -177,7 +178,7 @@ fn a_recorded_list_that_is_cut_at_any_byte_does_not_count() {
 
 // INV-WIRE-15
 #[test]
-fn the_metadata_of_custom_resources_comes_in_protobuf_too() {
+fn metadata_of_custom_resources_is_read_from_protobuf() {
     let widgets = Resource::new(
         "demo.example",
         "v1",
@@ -188,11 +189,11 @@ fn the_metadata_of_custom_resources_comes_in_protobuf_too() {
     let read = |name: &str| {
         let recording = Recording::load(name);
         let options = DecodeOptions::default().resource(widgets.clone());
-        let mut decoder = ListDecoder::<Metadata>::new(format(&recording), options);
+        let mut decoder = ListDecoder::<PartialObjectMetadata>::new(format(&recording), options);
         decoder.push(&recording.body);
         let items =
             std::iter::from_fn(|| decoder.next().map(|item| object(item.expect("an item"))));
-        let items: Vec<Metadata> = items.collect();
+        let items: Vec<PartialObjectMetadata> = items.collect();
         (items, decoder.finish().map(|list| list.resource_version))
     };
     let (metadata, end) = read("cr-list-metadata-protobuf");
@@ -203,7 +204,7 @@ fn the_metadata_of_custom_resources_comes_in_protobuf_too() {
 
 // INV-WIRE-11
 #[test]
-fn recorded_errors_in_protobuf_are_told() {
+fn recorded_protobuf_errors_are_read() {
     let event = watch::<Value>("watch-410-protobuf", WHOLE).remove(0);
     assert_eq!((event.0, event.2.as_str()), ("error", "Expired"));
     for name in ["cr-list-protobuf-406", "list-406"] {

@@ -9,7 +9,8 @@ use std::fmt::Debug;
 use std::path::{Path, PathBuf};
 
 use informer_wire::{
-    Compact, DecodeOptions, Dynamic, FromWire, Metadata, View, WireFormat, decode_object,
+    Compact, DecodeOptions, Dynamic, FromWire, PartialObjectMetadata, View, WireFormat,
+    decode_object,
 };
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -92,7 +93,7 @@ fn every_kind_is_the_same_in_every_form() {
         let options = DecodeOptions::default();
         let [json, protobuf] = both::<View<Value>>(pair, &options);
         assert_eq!(json, protobuf, "{}", pair.name);
-        let [json, protobuf] = both::<Metadata>(pair, &options);
+        let [json, protobuf] = both::<PartialObjectMetadata>(pair, &options);
         assert_eq!(json, protobuf, "{}", pair.name);
         let [json, protobuf] = both::<Dynamic>(pair, &options);
         assert_eq!(json.metadata(), protobuf.metadata(), "{}", pair.name);

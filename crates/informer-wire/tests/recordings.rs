@@ -10,8 +10,8 @@ use informer_store::ObjectKey;
 use informer_wire::json::{FrameSplitter, ListSplitter, ListText};
 use informer_wire::{
     Compact, DecodeError, DecodeOptions, Decoded, FromWire, Limits, ListDecoder, ListMeta,
-    Metadata, ObjectMeta, Resource, Scope, Status, StreamEnd, View, WatchDecoder, WatchEvent,
-    WireFormat,
+    ObjectMeta, PartialObjectMetadata, Resource, Scope, Status, StreamEnd, View, WatchDecoder,
+    WatchEvent, WireFormat,
 };
 use k8s_openapi::api::core::v1::Pod;
 use serde::Deserialize;
@@ -41,15 +41,15 @@ type Page<K> = (Vec<Item<K>>, Result<ListMeta, DecodeError>);
 enum Item<K> {
     Object(K),
     Unchanged(ObjectKey),
-    SetAside(Option<ObjectKey>, DecodeError),
+    Undecodable(Option<ObjectKey>, DecodeError),
     Failed(DecodeError),
 }
 
 fn item<K>(decoded: Decoded<K>) -> Item<K> {
     match decoded {
         Decoded::Object(object) => Item::Object(object),
-        Decoded::Unchanged(key) => Item::Unchanged(key),
-        Decoded::SetAside(aside) => Item::SetAside(aside.key, aside.error),
+        Decoded::Unchanged(key, _) => Item::Unchanged(key),
+        Decoded::Undecodable(undecodable) => Item::Undecodable(undecodable.key, undecodable.error),
         other => panic!("unknown: {:?}", std::mem::discriminant(&other)),
     }
 }
@@ -221,7 +221,7 @@ fn every_list_is_the_same_however_it_is_cut() {
             list::<Meta>(pushes)
         });
         same_in_two_pieces(&name, &body, some_places(&body), |pushes| {
-            list::<Metadata>(pushes)
+            list::<PartialObjectMetadata>(pushes)
         });
         same_in_two_pieces(&name, &body, some_places(&body), |pushes| {
             list::<View<Phase>>(pushes)
@@ -249,7 +249,7 @@ fn every_watch_is_the_same_however_it_is_cut() {
             watch::<Meta>(pushes)
         });
         same_in_two_pieces(&name, &body, some_places(&body), |pushes| {
-            watch::<Metadata>(pushes)
+            watch::<PartialObjectMetadata>(pushes)
         });
         same_in_two_pieces(&name, &body, some_places(&body), |pushes| {
             watch::<View<Phase>>(pushes)
@@ -283,7 +283,7 @@ fn page(name: &str) -> (Vec<String>, Result<ListMeta, DecodeError>) {
 }
 
 #[test]
-fn lists_hold_the_objects_and_versions_that_were_recorded() -> Result<(), DecodeError> {
+fn lists_hold_the_recorded_objects_and_versions() -> Result<(), DecodeError> {
     let all = [
         "pod-0@100674",
         "pod-1@100675",
@@ -299,8 +299,8 @@ fn lists_hold_the_objects_and_versions_that_were_recorded() -> Result<(), Decode
     assert_eq!(page("list-json-rv0"), page("list-json"));
     assert_eq!(
         versions(
-            &whole_list::<Metadata>("list-metadata-json").0,
-            Metadata::metadata
+            &whole_list::<PartialObjectMetadata>("list-metadata-json").0,
+            PartialObjectMetadata::metadata
         ),
         all
     );
@@ -326,7 +326,7 @@ fn lists_hold_the_objects_and_versions_that_were_recorded() -> Result<(), Decode
 }
 
 #[test]
-fn custom_resources_whose_version_comes_last_are_listed_alike() -> Result<(), DecodeError> {
+fn custom_resource_list_with_metadata_last_is_read() -> Result<(), DecodeError> {
     let (items, end) = page("cr-list");
     assert_eq!(items, ["w-0@100698", "w-1@100699", "w-2@100700"]);
     assert_eq!(end?.resource_version, Some("100700".into()));
@@ -338,7 +338,7 @@ fn custom_resources_whose_version_comes_last_are_listed_alike() -> Result<(), De
 }
 
 #[test]
-fn a_table_is_refused() {
+fn table_is_refused() {
     let expected = DecodeError::UnexpectedKind {
         expected: "a list",
         kind: "Table".to_owned(),
@@ -370,7 +370,7 @@ fn events(name: &str) -> Vec<String> {
 }
 
 #[test]
-fn watches_hold_the_changes_that_were_recorded() {
+fn watches_hold_the_recorded_changes() {
     let changes = [
         "~pod-0@100685",
         "+pod-7@100686",
@@ -411,7 +411,7 @@ fn watches_hold_the_changes_that_were_recorded() {
 }
 
 #[test]
-fn errors_within_watches_are_told() {
+fn error_within_a_watch_is_returned() {
     assert_eq!(events("watch-410"), ["!410 Expired"]);
     let (events, _) = watch::<Pod>([&*Recording::load("watchlist-rv-too-large").body]);
     let [Event::Error(status)] = &*events else {
@@ -422,7 +422,7 @@ fn errors_within_watches_are_told() {
 }
 
 #[test]
-fn error_answers_are_told() {
+fn error_answer_is_returned() {
     let mut seen = 0;
     for name in common::names() {
         let recording = Recording::load(&name);
@@ -461,7 +461,7 @@ fn error_answers_are_told() {
 
 // INV-WIRE-6
 #[test]
-fn a_list_and_a_watch_give_equal_copies_of_an_object() {
+fn object_is_equal_from_recorded_list_and_watch() {
     let body = Recording::load("list-json").body;
     let stream = Recording::load("watchlist-json").body;
     fn same<K: FromWire + PartialEq + Debug>(list_body: &[u8], stream: &[u8]) {
@@ -478,12 +478,12 @@ fn a_list_and_a_watch_give_equal_copies_of_an_object() {
     same::<Pod>(&body, &stream);
     same::<Value>(&body, &stream);
     same::<Compact<Pod>>(&body, &stream);
-    same::<Metadata>(&body, &stream);
+    same::<PartialObjectMetadata>(&body, &stream);
 }
 
 // INV-WIRE-7
 #[test]
-fn a_compact_object_decodes_to_what_the_bytes_hold() {
+fn compact_object_decodes_to_its_bytes() {
     for (name, Recording { body, .. }) in lists().iter().filter(|(name, _)| name != "list-table") {
         let (compact, _) = list::<Compact<Value>>([&**body]);
         let (direct, _) = list::<Value>([&**body]);
@@ -520,7 +520,7 @@ fn a_compact_object_decodes_to_what_the_bytes_hold() {
 
 // INV-WIRE-8
 #[test]
-fn managed_fields_are_dropped_unless_they_are_asked_for() {
+fn managed_fields_are_dropped_unless_kept() {
     let body = Recording::load("list-json").body;
     for keep in [false, true] {
         let mut decoder =

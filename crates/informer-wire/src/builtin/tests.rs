@@ -9,7 +9,7 @@ fn shown(name: &str) -> String {
 }
 
 #[test]
-fn resources_are_found_by_every_name_that_kubectl_takes() {
+fn resource_is_found_by_every_name_of_kubectl() {
     for name in ["pods", "pod", "po", "Pod", "PODS", "v1/pods", "v1/pod"] {
         assert_eq!(shown(name), "v1/pods", "{name}");
     }
@@ -35,7 +35,7 @@ fn resources_are_found_by_every_name_that_kubectl_takes() {
 }
 
 #[test]
-fn other_names_are_not_guessed() {
+fn unknown_name_finds_no_resource() {
     for name in [
         "",
         "/",
@@ -145,7 +145,7 @@ fn the_table_says_what_k8s_openapi_says() {
 }
 
 #[test]
-fn no_two_entries_are_the_same_resource() {
+fn every_builtin_resource_is_listed_once() {
     for (at, a) in TABLE.iter().enumerate() {
         for b in &TABLE[at + 1..] {
             assert_ne!(

@@ -1,23 +1,23 @@
-//! What is asked of a server: the form of objects, in the formats that can be read.
+//! What a request asks for: the form of objects, and the formats.
 
 use super::format::{ReadVerb, WireFormat};
 use crate::resource::Resource;
 
-/// Which form of objects a type is read from.
+/// The form of objects that a type is decoded from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum ObjectForm {
     /// Whole objects.
     #[default]
     Whole,
-    /// Their metadata alone, as `PartialObjectMetadata`. A server that cannot send it sends whole objects.
+    /// Their metadata alone, as `PartialObjectMetadata`. A server without this form sends whole objects.
     #[doc(alias = "PartialObjectMetadata")]
     Metadata,
 }
 
 impl ObjectForm {
-    /// Whether this form can be read from the protobuf that servers write of this resource. Metadata alone always can:
-    /// its message is the same whatever it is of.
+    /// Returns `true` if this form can be decoded from the protobuf that servers write of this resource. Metadata alone
+    /// always can: its message is the same for all kinds.
     ///
     /// ```
     /// use informer_wire::{ObjectForm, Resource, Scope};
@@ -31,7 +31,7 @@ impl ObjectForm {
         self == Self::Metadata || resource.has_protobuf()
     }
 
-    /// The value of the `Accept` header that asks for this form in these formats, the first one preferred.
+    /// Returns the value of the `Accept` header that asks for this form in these formats, the first one preferred.
     ///
     /// ```
     /// use informer_wire::{ObjectForm, ReadVerb, WireFormat};

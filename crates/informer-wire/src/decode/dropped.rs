@@ -1,4 +1,4 @@
-//! What of an object nobody wants: paths of fields that are taken out before anything is built of them.
+//! Fields that are dropped from objects before anything is built of them.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -7,17 +7,17 @@ use std::sync::Arc;
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Dropped(Option<Arc<Keys>>);
 
-/// What is taken out below one key.
+/// The keys that are dropped below one key.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Keys {
     /// The whole value is.
     whole: bool,
     keys: BTreeMap<String, Self>,
-    /// What holds for every key and every element.
+    /// The keys that are dropped below every key and element.
     every: Option<Box<Self>>,
 }
 
-/// What tells objects apart is never taken out.
+/// What identifies an object is never dropped.
 const KEPT: [&str; 7] = [
     "apiVersion",
     "kind",
@@ -29,12 +29,12 @@ const KEPT: [&str; 7] = [
 ];
 
 impl Dropped {
-    /// What is taken out of an object, if anything is.
+    /// Returns the fields that are dropped, if any.
     pub(crate) fn keys(&self) -> Option<Arc<Keys>> {
         self.0.clone()
     }
 
-    /// Adds the path of these keys. One that would take out what tells objects apart is left alone.
+    /// Adds the path of these keys. A path that would drop what identifies an object is ignored.
     pub(crate) fn add(&mut self, path: &[String]) {
         if path.is_empty() || path[0] == "*" || KEPT.contains(&&*path.join("/")) {
             return;
@@ -54,17 +54,17 @@ impl Dropped {
     }
 }
 
-/// What becomes of a value.
+/// What happens to a value.
 pub(crate) enum Fate<'a> {
-    /// It stays as it is.
+    /// It stays.
     Keep,
-    /// It is taken out.
+    /// It is dropped.
     Drop,
-    /// Some of what is in it is taken out.
+    /// A part of it is dropped.
     Prune(Within<'a>),
 }
 
-/// What is taken out within a value: what is named, and what holds for every key.
+/// The keys that are dropped within a value: below its own key, and below every key.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Within<'a>([Option<&'a Keys>; 2]);
 
@@ -75,7 +75,7 @@ impl Keys {
 }
 
 impl<'a> Within<'a> {
-    /// What becomes of the value of a key, or of the element of an index.
+    /// Returns what happens to the value of a key, or to the element of an index.
     pub(crate) fn fate(self, key: &str) -> Fate<'a> {
         let named = |keys: &'a Keys| keys.keys.get(key);
         let every = |keys: &'a Keys| keys.every.as_deref();
@@ -108,7 +108,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_tells_objects_apart_stays() {
+    fn identity_of_objects_is_never_dropped() {
         let mut dropped = Dropped::default();
         for path in [
             "",
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_and_every_key_are_found() {
+    fn dropped_keys_and_wildcards_are_found() {
         let mut dropped = Dropped::default();
         for path in ["/a/b", "/a/*/c", "/a/x~1y"] {
             dropped.add(&keys_of(path));

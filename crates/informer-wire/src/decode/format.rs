@@ -1,18 +1,18 @@
-//! The formats that API servers speak, and what is asked for in them.
+//! The formats of API servers.
 
-/// How an answer is encoded.
+/// The format of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum WireFormat {
-    /// JSON, which every server speaks of every resource.
+    /// JSON, which every server has for every resource.
     Json,
-    /// Kubernetes' protobuf, which API servers speak of their built-in kinds: smaller, and faster to make and to read.
+    /// Kubernetes' protobuf, which API servers have for their built-in kinds: smaller, and faster to write and to read.
     /// See [`Resource::has_protobuf`](crate::Resource::has_protobuf).
     Protobuf,
 }
 
 impl WireFormat {
-    /// The media type of this format, for headers.
+    /// Returns the media type, for headers.
     #[must_use]
     pub const fn media_type(self) -> &'static str {
         match self {
@@ -21,7 +21,7 @@ impl WireFormat {
         }
     }
 
-    /// The format of an answer with this `Content-Type`; `None` if it is none that can be read.
+    /// Returns the format of an answer with this `Content-Type`; `None` if it is neither.
     ///
     /// ```
     /// use informer_wire::WireFormat;
@@ -41,7 +41,7 @@ impl WireFormat {
     }
 }
 
-/// Which kind of answer is asked for.
+/// The kind of a read request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ReadVerb {

@@ -1,4 +1,4 @@
-//! The trait of everything that can be read from an API server.
+//! The trait of everything that can be decoded from the answers of an API server.
 
 use serde::de::DeserializeOwned;
 
@@ -6,11 +6,10 @@ use super::accept::ObjectForm;
 use super::object::WireObject;
 use crate::error::DecodeError;
 
-/// A type that can be read from an API server's answers.
+/// A type that can be decoded from the answers of an API server.
 ///
-/// Everything that serde can read is: k8s-openapi's types, custom resources, a struct of your own with the few fields
-/// that you need. The types of this crate that read more cleverly implement it themselves, and therefore never
-/// `Deserialize`.
+/// Every type that serde can read is: k8s-openapi's types, custom resources, a struct with the few fields that you
+/// need. The types of this crate decode more cleverly and implement it themselves, and therefore never `Deserialize`.
 ///
 /// ```
 /// use informer_wire::{DecodeOptions, ObjectMeta, WireFormat, decode_object};
@@ -29,7 +28,7 @@ use crate::error::DecodeError;
 /// # Ok::<(), informer_wire::DecodeError>(())
 /// ```
 pub trait FromWire: Sized + Send + Sync + 'static {
-    /// Which form of objects this type is read from.
+    /// Returns the form of objects that this type is decoded from.
     #[must_use]
     fn form() -> ObjectForm {
         ObjectForm::Whole

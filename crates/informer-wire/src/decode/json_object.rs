@@ -10,7 +10,7 @@ use crate::json::{Outline, describe};
 
 const WHAT: &str = "object";
 
-/// What an object is to say of its `apiVersion` and `kind`, if it does not say it itself.
+/// The `apiVersion` and `kind` of an object without its own.
 pub(super) type Said = [Option<String>; 2];
 
 /// Reads the object with its type, and without managed fields unless they are to be kept.

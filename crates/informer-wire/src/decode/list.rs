@@ -1,26 +1,26 @@
-//! Decodes a list item by item as it arrives.
+//! Decodes a list item by item.
 
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use informer_store::ResourceVersion;
+use informer_store::{Object, ResourceVersion};
 use serde::Deserialize;
 
 use super::format::WireFormat;
 use super::from_wire::FromWire;
-use super::object::{Context, Types};
-use super::options::{DecodeOptions, KnownFn};
+use super::object::{Context, Types, undecodable};
+use super::options::{DecodeOptions, NewestFn, Stored, stored};
 use super::outline::Outline;
 use super::single::unnamed;
 use crate::error::DecodeError;
-use crate::event::{Decoded, ListMeta, SetAside};
+use crate::event::{Decoded, ListMeta};
 use crate::json::{self, ItemText, describe};
 use crate::protobuf;
 
-/// Decodes one page of a list, item by item, as its bytes arrive.
+/// Decodes one page of a list item by item, from its bytes in pieces.
 ///
-/// Push the body's bytes in, take the items out after each push, and ask [`finish`](Self::finish) when the body has
-/// ended. The items count only if that says so.
+/// Push the body's bytes, take all items after each push, and call [`finish`](Self::finish) at the end of the body: the
+/// items count only if it succeeds.
 ///
 /// ```
 /// use informer_wire::{DecodeOptions, Decoded, ListDecoder, WireFormat};
@@ -46,13 +46,13 @@ use crate::protobuf;
 pub struct ListDecoder<K> {
     splitter: Splitter,
     context: Context,
-    known: Option<Arc<KnownFn>>,
+    stored: Option<Stored<K>>,
     error: Option<DecodeError>,
     object: PhantomData<fn() -> K>,
 }
 
 impl<K: FromWire> ListDecoder<K> {
-    /// A decoder at the beginning of a body in this format.
+    /// Makes a decoder of a body in this format.
     #[must_use]
     pub fn new(format: WireFormat, options: DecodeOptions) -> Self {
         let splitter = match format {
@@ -63,21 +63,24 @@ impl<K: FromWire> ListDecoder<K> {
         Self {
             splitter,
             context,
-            known: None,
+            stored: None,
             error: None,
             object: PhantomData,
         }
     }
 
-    /// Says which copies are known already: an item equal to one in UID and resource version comes out as
-    /// [`Decoded::Unchanged`], and its body is not decoded.
+    /// Sets where to look up the newest object of a key: an item with its UID and resource version is not decoded, and
+    /// becomes [`Decoded::Unchanged`].
     #[must_use]
-    pub fn known(mut self, known: Arc<KnownFn>) -> Self {
-        self.known = Some(known);
+    pub fn newest(mut self, newest: Arc<NewestFn<K>>) -> Self
+    where
+        K: Object,
+    {
+        self.stored = Some(stored(newest));
         self
     }
 
-    /// Takes in the next bytes of the body. Take all items out before pushing more, or their bytes pile up.
+    /// Adds bytes of the body. Take all items before pushing more, or their bytes pile up.
     pub fn push(&mut self, bytes: &[u8]) {
         match &mut self.splitter {
             Splitter::Json(splitter) => splitter.push(bytes),
@@ -85,9 +88,9 @@ impl<K: FromWire> ListDecoder<K> {
         }
     }
 
-    /// The next item; `None` if none has fully arrived.
+    /// Returns the next item; `None` if it has not been received yet.
     ///
-    /// An item that cannot be decoded comes out as [`Decoded::SetAside`] and the others flow on. An error is final:
+    /// An item that cannot be decoded becomes [`Decoded::Undecodable`] and does not stop the others. An error is final:
     /// the page cannot be used, and [`finish`](Self::finish) gives the same error.
     #[expect(
         clippy::should_implement_trait,
@@ -98,10 +101,15 @@ impl<K: FromWire> ListDecoder<K> {
             return None;
         }
         let mut item = self.advance()?;
-        if let Err(error) = &mut item {
-            if let Some(written) = self.splitter.written() {
-                *error = written;
-            }
+        if let (Err(error), Splitter::Protobuf(splitter)) = (&item, &mut self.splitter)
+            && matches!(error, DecodeError::Malformed { .. })
+            && !splitter.is_broken()
+        {
+            // Its length may cover what the server wrote when it broke the list off. In JSON an item ends where its braces do.
+            splitter.break_off(error.clone());
+            item = self.advance()?;
+        }
+        if let Err(error) = &item {
             self.error = Some(error.clone());
         }
         Some(item)
@@ -119,11 +127,11 @@ impl<K: FromWire> ListDecoder<K> {
                 .and_then(|item| Ok((Outline::protobuf(WHAT, item.text)?, item))),
         };
         Some(item.and_then(|(outline, item)| {
-            decode(&mut self.context, &outline, &item, self.known.as_deref())
+            decode(&mut self.context, &outline, &item, self.stored.as_ref())
         }))
     }
 
-    /// Says whether the list ended well, once the body has ended and no item is left.
+    /// Ends the list, once the body has ended and all items are taken, and returns its metadata.
     ///
     /// # Errors
     /// When the list broke off, when something else than white space follows it, when the server wrote an error
@@ -147,42 +155,27 @@ enum Splitter {
     Protobuf(protobuf::ListSplitter),
 }
 
-impl Splitter {
-    /// The error that the server wrote within what came last, if it did.
-    fn written(&self) -> Option<DecodeError> {
-        match self {
-            // An item ends where its braces do: what is written into it breaks the list.
-            Self::Json(_) => None,
-            Self::Protobuf(splitter) => splitter.written(),
-        }
-    }
-}
-
 fn decode<K: FromWire>(
     context: &mut Context,
     outline: &Outline<'_>,
     item: &ItemText<'_>,
-    known: Option<&KnownFn>,
+    stored: Option<&Stored<K>>,
 ) -> Result<Decoded<K>, DecodeError> {
     const WHAT: &str = "list item";
     if !outline.is_named() {
-        // What cannot be told apart must not hold up the others. A server's error is another matter.
+        // It must not stop the others. An error of the server ends the list.
         return match unnamed(WHAT, outline) {
-            error @ DecodeError::Unnamed { .. } => Ok(Decoded::SetAside(SetAside::new(
-                None,
-                outline.mark(),
-                error,
-            ))),
+            error @ DecodeError::Unnamed { .. } => Ok(undecodable(None, outline, error)),
             error => Err(error),
         };
     }
     let kind = item.list_kind.and_then(item_kind);
-    // The generic kind `List` says nothing of its items.
+    // The generic kind `List` does not name the kind of its items.
     let types = Types {
         kind,
         api_version: item.api_version.filter(|_| kind.is_some()),
     };
-    Ok(context.decode(outline, types, known))
+    Ok(context.decode(outline, types, stored))
 }
 
 fn json_list_meta(text: &[u8]) -> Result<ListMeta, DecodeError> {
@@ -211,7 +204,7 @@ impl<K> std::fmt::Debug for ListDecoder<K> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("ListDecoder")
             .field("splitter", &self.splitter)
-            .field("known", &self.known.is_some())
+            .field("newest", &self.stored.is_some())
             .finish_non_exhaustive()
     }
 }

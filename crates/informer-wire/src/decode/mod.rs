@@ -18,7 +18,7 @@ pub use format::{ReadVerb, WireFormat};
 pub use from_wire::FromWire;
 pub use list::ListDecoder;
 pub use object::WireObject;
-pub use options::{DecodeOptions, KnownFn};
+pub use options::{DecodeOptions, NewestFn};
 pub use single::decode_object;
 pub use watch::WatchDecoder;
 

@@ -1,25 +1,25 @@
-//! One object as it came, whose place and identity are known and whose body is not decoded yet.
+//! One received object, whose identity is known and whose body is not decoded yet.
 
 use std::sync::Arc;
 
-use informer_store::{Known, ObjectKey};
+use informer_store::ObjectKey;
 use serde::de::DeserializeOwned;
 
 use super::dropped::Keys;
 use super::format::WireFormat;
 use super::from_wire::FromWire;
 use super::json_object;
-use super::options::{DecodeOptions, KnownFn};
+use super::options::{DecodeOptions, Stored};
 use super::outline::Outline;
 use crate::error::DecodeError;
-use crate::event::{Decoded, SetAside};
+use crate::event::{Decoded, Undecodable};
 use crate::json::describe;
 use crate::meta::ObjectMeta;
 use crate::protobuf::{Message, ObjectBytes};
 use crate::resource::Resource;
 use crate::types::{TypeCache, TypeMeta};
 
-/// One object as it came over the wire, to be read by a [`FromWire`] type.
+/// One received object, to be decoded by a [`FromWire`] type.
 #[derive(Debug)]
 pub struct WireObject<'a> {
     outline: &'a Outline<'a>,
@@ -27,7 +27,7 @@ pub struct WireObject<'a> {
     types: Types<'a>,
 }
 
-/// What a decoder keeps from object to object.
+/// State that a decoder keeps from object to object.
 #[derive(Debug, Default)]
 pub(crate) struct Context {
     pub(crate) options: DecodeOptions,
@@ -35,7 +35,7 @@ pub(crate) struct Context {
     pub(super) scratch: Vec<u8>,
 }
 
-/// What an object is taken for where it does not say it itself.
+/// The type of an object without its own.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Types<'a> {
     pub(crate) api_version: Option<&'a str>,
@@ -54,27 +54,27 @@ impl Context {
         }
     }
 
-    /// Decodes one object, unless the very copy is known already, or sets it aside.
+    /// Decodes one object, unless it is stored already.
     pub(crate) fn decode<K: FromWire>(
         &mut self,
         outline: &Outline<'_>,
         types: Types<'_>,
-        known: Option<&KnownFn>,
+        stored: Option<&Stored<K>>,
     ) -> Decoded<K> {
         if let Some(error) = self.foreign(outline) {
-            // Whatever bears that name here is another object.
-            return Decoded::SetAside(SetAside::new(None, outline.mark(), error));
+            // Whatever has that name here is another object.
+            return undecodable(None, outline, error);
         }
-        if let Some(key) = known.and_then(|known| unchanged(outline, known)) {
-            return Decoded::Unchanged(key);
+        if let Some((key, object)) = stored.and_then(|stored| unchanged(outline, stored)) {
+            return Decoded::Unchanged(key, object);
         }
         match self.read(outline, types) {
             Ok(object) => Decoded::Object(object),
-            Err(error) => Decoded::SetAside(SetAside::new(outline.key(), outline.mark(), error)),
+            Err(error) => undecodable(outline.key(), outline, error),
         }
     }
 
-    /// Why an object cannot be of the resource that was asked for: it says that it is of another kind.
+    /// Returns an error if the object is of another kind than the requested one.
     fn foreign(&self, outline: &Outline<'_>) -> Option<DecodeError> {
         let expected = &*self.options.resource.as_ref()?.kind;
         let kind = outline.kind()?;
@@ -135,30 +135,38 @@ impl Context {
     }
 }
 
-/// The object's key, if this very copy is known.
-fn unchanged(outline: &Outline<'_>, known: &KnownFn) -> Option<ObjectKey> {
-    let mark: Known = outline.mark();
-    if mark.uid.is_none() || mark.resource_version.is_none() {
+/// Returns the stored object if the received one is the same.
+fn unchanged<K>(outline: &Outline<'_>, stored: &Stored<K>) -> Option<(ObjectKey, Arc<K>)> {
+    let version = outline.version();
+    if version.uid.is_none() || version.resource_version.is_none() {
         return None;
     }
-    let key = outline.key()?;
-    known(&key)?.is_same_copy(&mark).then_some(key)
+    stored(&outline.key()?, &version)
+}
+
+/// Makes an undecodable object, without a key if it has no usable one.
+pub(super) fn undecodable<K>(
+    key: Option<ObjectKey>,
+    outline: &Outline<'_>,
+    error: DecodeError,
+) -> Decoded<K> {
+    Decoded::Undecodable(Undecodable::new(key, outline.version(), error))
 }
 
 impl WireObject<'_> {
-    /// The format of the object's bytes.
+    /// Returns the format of the object's bytes.
     #[must_use]
     pub const fn format(&self) -> WireFormat {
         self.outline.format()
     }
 
-    /// How objects are to be decoded.
+    /// Returns how objects are decoded.
     #[must_use]
     pub const fn options(&self) -> &DecodeOptions {
         &self.context.options
     }
 
-    /// The object's group and version, as `apps/v1`: what it says, else what its list or the request says.
+    /// Returns the object's group and version, such as `apps/v1`: its own, else its list's, else the requested ones.
     #[must_use]
     pub fn api_version(&self) -> Option<String> {
         let said = self.outline.api_version().or(self.types.api_version);
@@ -167,7 +175,7 @@ impl WireObject<'_> {
             .or_else(|| Some(resource()?.api_version().into_owned()))
     }
 
-    /// The object's kind: what it says, else what its list or the request says.
+    /// Returns the object's kind: its own, else its list's, else the requested one.
     #[must_use]
     pub fn kind(&self) -> Option<String> {
         let said = self.outline.kind().or(self.types.kind);
@@ -176,8 +184,8 @@ impl WireObject<'_> {
             .or_else(|| Some(resource()?.kind.clone().into_owned()))
     }
 
-    /// Reads the object through serde, without managed fields unless they are to be kept, and with `apiVersion` and
-    /// `kind`, so that a list's copy equals a watch's.
+    /// Decodes the object through serde, without managed fields unless they are to be kept, and with `apiVersion` and
+    /// `kind`, so that an item of a list equals the object of a watch event.
     ///
     /// # Errors
     /// When the object is not of this type's shape.
@@ -191,7 +199,7 @@ impl WireObject<'_> {
         }
     }
 
-    /// Reads all but the metadata through serde.
+    /// Decodes all but the metadata through serde.
     ///
     /// # Errors
     /// When the object is not of this type's shape.
@@ -223,7 +231,7 @@ impl WireObject<'_> {
         object.deserialize(WHAT)
     }
 
-    /// Reads the metadata alone.
+    /// Decodes the metadata alone.
     ///
     /// # Errors
     /// When there is none, or it is not of the right shape.
@@ -265,7 +273,7 @@ impl WireObject<'_> {
         types.get(api_version, kind, format)
     }
 
-    /// The type that was asked for, else the object's, unless that is a form that hides its type.
+    /// Returns the requested type, else the object's, unless its form hides its type.
     pub(crate) fn requested_types(&mut self) -> Arc<TypeMeta> {
         // Metadata keeps no bytes, so that their format does not matter.
         let format = WireFormat::Json;

@@ -1,14 +1,31 @@
 //! How objects are decoded.
 
-use informer_store::{Known, ObjectKey};
+use std::sync::Arc;
+
+use informer_store::{Object, ObjectKey, ObjectVersion, Relation};
 
 use super::dropped::{Dropped, keys_of};
 use crate::intern::Interner;
 use crate::limits::Limits;
 use crate::resource::Resource;
 
-/// Says which copy of an object is known already, so that an equal one need not be decoded.
-pub type KnownFn = dyn Fn(&ObjectKey) -> Option<Known> + Send + Sync;
+/// Returns the newest object of a key and the key as stored, such as
+/// [`DeltaSink::newest`](informer_store::DeltaSink::newest). A received object with the same UID and resource version is
+/// not decoded.
+pub type NewestFn<K> = dyn Fn(&ObjectKey) -> Option<(ObjectKey, Arc<K>)> + Send + Sync;
+
+/// Returns the newest object of a key if it is of this version.
+pub(crate) type Stored<K> =
+    Arc<dyn Fn(&ObjectKey, &ObjectVersion) -> Option<(ObjectKey, Arc<K>)> + Send + Sync>;
+
+/// Makes the one comparison of decoders.
+pub(super) fn stored<K: Object>(newest: Arc<NewestFn<K>>) -> Stored<K> {
+    Arc::new(move |key, version| {
+        newest(key).filter(|(_, object)| {
+            version.relation_to(&ObjectVersion::of(&**object)) == Relation::Same
+        })
+    })
+}
 
 /// How objects are decoded.
 ///
@@ -22,15 +39,15 @@ pub type KnownFn = dyn Fn(&ObjectKey) -> Option<Known> + Send + Sync;
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct DecodeOptions {
-    /// Whether `metadata.managedFields` reach types that can hold them. By default they are dropped before they are
-    /// built, which halves a typical object. Our own [`ObjectMeta`](crate::ObjectMeta) never holds them.
+    /// Whether `metadata.managedFields` are kept, in types that can hold them. By default they are dropped before they
+    /// are built, which halves a typical object. [`ObjectMeta`](crate::ObjectMeta) never holds them.
     pub keep_managed_fields: bool,
-    /// How much a server may send.
+    /// The limits on what a server can send.
     pub limits: Limits,
-    /// What is being read. It says the type of objects where neither they nor their list do, and of objects whose
-    /// metadata alone was asked for.
+    /// The requested resource: the type of objects where neither they nor their list have it, and of objects of which
+    /// only the metadata was requested. Objects of another kind are undecodable.
     pub resource: Option<Resource>,
-    /// Where objects find the texts that they share. Clones of these options share it.
+    /// The texts that objects share. Clones of these options share it.
     pub interner: Interner,
     pub(crate) dropped: Dropped,
 }
@@ -52,7 +69,7 @@ impl DecodeOptions {
     /// such a field must allow for that. The lists that are values of a map, and all of custom resources, stay, if
     /// empty; and so do objects.
     ///
-    /// What tells objects apart is never dropped: `apiVersion`, `kind`, and of the metadata name, namespace, UID and
+    /// What identifies an object is never dropped: `apiVersion`, `kind`, and of the metadata name, namespace, UID and
     /// resource version.
     ///
     /// ```
@@ -70,7 +87,7 @@ impl DecodeOptions {
         self
     }
 
-    /// Drops the annotation of this key from every object, as the long
+    /// Drops the annotation of this key from every object, such as the long
     /// `kubectl.kubernetes.io/last-applied-configuration`.
     #[must_use]
     pub fn drop_annotation(mut self, key: impl Into<String>) -> Self {
@@ -79,21 +96,21 @@ impl DecodeOptions {
         self
     }
 
-    /// Sets how much a server may send.
+    /// Sets the limits on what a server can send.
     #[must_use]
     pub const fn limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
         self
     }
 
-    /// Sets what is being read.
+    /// Sets the requested resource.
     #[must_use]
     pub fn resource(mut self, resource: Resource) -> Self {
         self.resource = Some(resource);
         self
     }
 
-    /// Sets where objects find the texts that they share.
+    /// Sets the texts that objects share.
     #[must_use]
     pub fn interner(mut self, interner: Interner) -> Self {
         self.interner = interner;

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use informer_store::{Known, ObjectKey, ResourceVersion};
+use informer_store::{ObjectKey, ObjectVersion, ResourceVersion};
 
 use super::dropped::Keys;
 use super::format::WireFormat;
@@ -10,13 +10,13 @@ use crate::error::DecodeError;
 use crate::protobuf::{Envelope, Message};
 use crate::{json, protobuf};
 
-/// Which object it is that came, and where its parts lie.
+/// The identity of a received object, and the places of its parts.
 #[derive(Debug)]
 pub(crate) enum Outline<'a> {
     Json(json::Outline<'a>),
     Protobuf {
         outline: protobuf::Outline<'a>,
-        /// What its envelope says of its type; empty if it has none.
+        /// The type in its envelope; empty if it has none.
         api_version: &'a str,
         kind: &'a str,
     },
@@ -28,7 +28,7 @@ impl<'a> Outline<'a> {
         json::Outline::read(what, text).map(Self::Json)
     }
 
-    /// Reads the outline of an object in protobuf that says nothing of its type.
+    /// Reads the outline of an object in protobuf without a type.
     pub(crate) fn protobuf(what: &'static str, bytes: &'a [u8]) -> Result<Self, DecodeError> {
         Self::typed(what, bytes, "", "")
     }
@@ -146,7 +146,7 @@ impl<'a> Outline<'a> {
         }
     }
 
-    /// True if the object is one of the forms that any kind can be asked for in, as its metadata alone or a table.
+    /// Returns `true` if the object is in a form that any kind has, such as its metadata alone or a table.
     pub(crate) fn is_of_meta(&self) -> bool {
         let version = self.api_version();
         version.is_some_and(|version| version.starts_with("meta.k8s.io/"))
@@ -171,12 +171,12 @@ impl<'a> Outline<'a> {
         is_name(&namespace, &name)
     }
 
-    /// Which copy of the object this is.
-    pub(crate) fn mark(&self) -> Known {
+    /// Returns the object's UID and resource version.
+    pub(crate) fn version(&self) -> ObjectVersion {
         match self {
-            Self::Json(outline) => outline.mark(),
+            Self::Json(outline) => outline.version(),
             Self::Protobuf { outline, .. } => {
-                Known::new(outline.uid.clone(), outline.resource_version.clone())
+                ObjectVersion::new(outline.uid.clone(), outline.resource_version.clone())
             }
         }
     }
@@ -188,7 +188,7 @@ impl<'a> Outline<'a> {
         }
     }
 
-    /// Whether it is the bookmark that ends the first state of a streaming list.
+    /// Returns `true` for the bookmark that ends the initial events of a streaming list.
     pub(crate) const fn ends_initial_events(&self) -> bool {
         match self {
             Self::Json(outline) => outline.initial_events_end,

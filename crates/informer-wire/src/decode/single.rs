@@ -10,8 +10,8 @@ use crate::protobuf::{self, Envelope};
 
 const WHAT: &str = "object";
 
-/// Decodes the whole body of an answer that is one object, as get, create and patch give it. It need not have a name:
-/// reviews and other objects that no server stores have none.
+/// Decodes the whole body of an answer that is one object, such as that of a get, create or patch. The object need not
+/// have a name: reviews and other objects that no server stores have none.
 ///
 /// # Errors
 /// When the bytes are no object of this type. A `Status` in its place gives [`DecodeError::Status`].
@@ -48,12 +48,12 @@ pub fn decode_object<K: FromWire>(
     Context::new(options.clone()).read(&outline, Types::default())
 }
 
-/// Why an object without a name came: it may be an error of the server, or a table.
+/// Returns the error of an object without a name: an error of the server, a table, or an object without a name.
 pub(super) fn unnamed(what: &'static str, outline: &Outline<'_>) -> DecodeError {
     match (outline.kind(), outline) {
         (Some("Status"), Outline::Json(outline)) => match serde_json::from_slice(outline.text) {
             Ok(status) => DecodeError::Status(Box::new(status)),
-            Err(_) => DecodeError::malformed(what, "it is a Status that cannot be read"),
+            Err(_) => DecodeError::malformed(what, "unreadable Status"),
         },
         (Some("Status"), Outline::Protobuf { outline, .. }) => {
             protobuf::status_error(what, outline.bytes())

@@ -1,27 +1,29 @@
-//! Decodes a watch event by event as it arrives.
+//! Decodes a watch event by event.
 
 use std::marker::PhantomData;
 use std::sync::Arc;
 
+use informer_store::{Object, ObjectVersion};
+
 use super::format::WireFormat;
 use super::from_wire::FromWire;
-use super::object::{Context, Types};
-use super::options::{DecodeOptions, KnownFn};
+use super::object::{Context, Types, undecodable};
+use super::options::{DecodeOptions, NewestFn, Stored, stored};
 use super::outline::Outline;
 use super::single::unnamed;
 use super::watch_frame::{Body, Event};
 use crate::error::DecodeError;
-use crate::event::WatchEvent;
+use crate::event::{Decoded, Undecodable, WatchEvent};
 use crate::json::{self, StreamEnd};
 use crate::protobuf;
 
-/// How much of an unknown event type is told.
+/// The most characters of an unknown event type that are kept.
 pub(super) const MAX_TYPE: usize = 64;
 
-/// Decodes the events of one watch as their bytes arrive.
+/// Decodes the events of one watch from its bytes in pieces.
 ///
-/// Push the body's bytes in, take the events out after each push, and ask [`finish`](Self::finish) when the body has
-/// ended: an event that broke off is thrown away.
+/// Push the body's bytes, take all events after each push, and call [`finish`](Self::finish) at the end of the body: an
+/// event that broke off is discarded.
 ///
 /// ```
 /// use informer_wire::{DecodeOptions, Decoded, WatchDecoder, WatchEvent, WireFormat};
@@ -40,12 +42,12 @@ pub(super) const MAX_TYPE: usize = 64;
 pub struct WatchDecoder<K> {
     splitter: Splitter,
     context: Context,
-    known: Option<Arc<KnownFn>>,
+    stored: Option<Stored<K>>,
     object: PhantomData<fn() -> K>,
 }
 
 impl<K: FromWire> WatchDecoder<K> {
-    /// A decoder at the beginning of a body in this format.
+    /// Makes a decoder of a body in this format.
     #[must_use]
     pub fn new(format: WireFormat, options: DecodeOptions) -> Self {
         let splitter = match format {
@@ -57,22 +59,24 @@ impl<K: FromWire> WatchDecoder<K> {
         Self {
             splitter,
             context: Context::new(options),
-            known: None,
+            stored: None,
             object: PhantomData,
         }
     }
 
-    /// Says which copies are known already: in the first state of a streaming list, an added or modified object equal
-    /// to one in UID and resource version comes out as [`Decoded::Unchanged`](crate::Decoded::Unchanged), and its body
-    /// is not decoded. Behind the bookmark that ends the first state every object is decoded again, since what is known
-    /// says nothing of changes.
+    /// Sets where to look up the newest object of a key: among the initial events of a streaming list, an added or
+    /// modified object with its UID and resource version is not decoded, and becomes [`Decoded::Unchanged`]. Behind the
+    /// bookmark that ends the initial events every object is decoded.
     #[must_use]
-    pub fn known(mut self, known: Arc<KnownFn>) -> Self {
-        self.known = Some(known);
+    pub fn newest(mut self, newest: Arc<NewestFn<K>>) -> Self
+    where
+        K: Object,
+    {
+        self.stored = Some(stored(newest));
         self
     }
 
-    /// Takes in the next bytes of the body. Take all events out before pushing more, or their bytes pile up.
+    /// Adds bytes of the body. Take all events before pushing more, or their bytes pile up.
     pub fn push(&mut self, bytes: &[u8]) {
         match &mut self.splitter {
             Splitter::Json(splitter) => splitter.push(bytes),
@@ -80,10 +84,10 @@ impl<K: FromWire> WatchDecoder<K> {
         }
     }
 
-    /// The next event; `None` if none has fully arrived.
+    /// Returns the next event; `None` if it has not been received yet.
     ///
-    /// An object that cannot be decoded comes out as [`Decoded::SetAside`](crate::Decoded::SetAside) within its
-    /// event. An error means that a change may have been missed: give the watch up and list again.
+    /// An object that cannot be decoded becomes [`Decoded::Undecodable`]. One without a key may be any object: list again,
+    /// as no later event makes up for it. After an error, too, events may be missing.
     #[expect(
         clippy::should_implement_trait,
         reason = "None means that bytes are missing, not the end"
@@ -93,18 +97,18 @@ impl<K: FromWire> WatchDecoder<K> {
             Splitter::Json(splitter) => splitter.next_event()?.and_then(Event::of_json),
             Splitter::Protobuf(splitter) => splitter.next_frame()?.and_then(Event::of_protobuf),
         };
-        let event = event.and_then(|event| decode(event, &mut self.context, self.known.as_deref()));
+        let event = event.and_then(|event| decode(event, &mut self.context, self.stored.as_ref()));
         if let Ok(WatchEvent::Bookmark {
             initial_events_end: true,
             ..
         }) = event
         {
-            self.known = None;
+            self.stored = None;
         }
         Some(event)
     }
 
-    /// Says how the body ended: cleanly, or within an event, which is thrown away.
+    /// Returns how the body ended: between two events, or within one, which is discarded.
     #[must_use]
     pub fn finish(self) -> StreamEnd {
         match &self.splitter {
@@ -118,7 +122,7 @@ impl<K> std::fmt::Debug for WatchDecoder<K> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("WatchDecoder")
             .field("splitter", &self.splitter)
-            .field("known", &self.known.is_some())
+            .field("newest", &self.stored.is_some())
             .finish_non_exhaustive()
     }
 }
@@ -133,30 +137,49 @@ enum Splitter {
 fn decode<K: FromWire>(
     event: Event<'_>,
     context: &mut Context,
-    known: Option<&KnownFn>,
+    stored: Option<&Stored<K>>,
 ) -> Result<WatchEvent<K>, DecodeError> {
-    const WHAT: &str = "object of a watch event";
-    match &*event.event_type {
-        "ADDED" | "MODIFIED" | "DELETED" => {}
+    let wrap = match &*event.event_type {
+        "ADDED" => WatchEvent::Added,
+        "MODIFIED" => WatchEvent::Modified,
+        "DELETED" => WatchEvent::Deleted,
         "BOOKMARK" => return bookmark(&event.object),
         "ERROR" => return Ok(WatchEvent::Error(event.object.status())),
         other => return Ok(WatchEvent::Unknown(other.chars().take(MAX_TYPE).collect())),
-    }
-    let outline = match &event.object {
-        Body::None => return Err(DecodeError::Unnamed { what: WHAT }),
-        Body::Json(text) => Outline::Json(json::Outline::read_cut_out(WHAT, text)?),
-        Body::Protobuf(envelope) => Outline::enveloped(WHAT, envelope)?,
     };
-    if !outline.is_named() {
-        return Err(unnamed(WHAT, &outline));
+    // A deletion counts whatever the newest object is.
+    let stored = stored.filter(|_| event.event_type != "DELETED");
+    object(&event.object, context, stored).map(wrap)
+}
+
+/// Decodes the object of an event.
+fn object<K: FromWire>(
+    object: &Body<'_>,
+    context: &mut Context,
+    stored: Option<&Stored<K>>,
+) -> Result<Decoded<K>, DecodeError> {
+    const WHAT: &str = "object of a watch event";
+    let outline = match object {
+        Body::None => Err(DecodeError::Unnamed { what: WHAT }),
+        Body::Json(text) => json::Outline::read_cut_out(WHAT, text).map(Outline::Json),
+        Body::Protobuf(envelope) if envelope.is_json() => Outline::enveloped(WHAT, envelope),
+        // Bytes that are no protobuf say that the format is not understood, not that an object has no name.
+        Body::Protobuf(envelope) => Ok(Outline::enveloped(WHAT, envelope)?),
+    };
+    let outline = match outline {
+        Ok(outline) => outline,
+        Err(error) => {
+            let undecodable = Undecodable::new(None, ObjectVersion::new(None, None), error);
+            return Ok(Decoded::Undecodable(undecodable));
+        }
+    };
+    if outline.is_named() {
+        return Ok(context.decode(&outline, Types::default(), stored));
     }
-    let mut decode = |known| context.decode(&outline, Types::default(), known);
-    Ok(match &*event.event_type {
-        "ADDED" => WatchEvent::Added(decode(known)),
-        "MODIFIED" => WatchEvent::Modified(decode(known)),
-        // The end of an object is news, whatever is known of it.
-        _ => WatchEvent::Deleted(decode(None)),
-    })
+    match unnamed(WHAT, &outline) {
+        error @ DecodeError::Status(_) => Err(error),
+        error => Ok(undecodable(None, &outline, error)),
+    }
 }
 
 /// Reads the metadata of a bookmark alone: the rest is an empty shell of the kind that its type may refuse.
@@ -168,10 +191,7 @@ fn bookmark<K>(object: &Body<'_>) -> Result<WatchEvent<K>, DecodeError> {
         Body::Protobuf(envelope) => Outline::enveloped(WHAT, envelope)?,
     };
     let Some(resource_version) = outline.resource_version().cloned() else {
-        return Err(DecodeError::malformed(
-            WHAT,
-            "it has no metadata.resourceVersion",
-        ));
+        return Err(DecodeError::malformed(WHAT, "no metadata.resourceVersion"));
     };
     Ok(WatchEvent::Bookmark {
         resource_version,

@@ -19,7 +19,7 @@ pub(super) struct Event<'a> {
     pub(super) object: Body<'a>,
 }
 
-/// The object of an event as it came.
+/// The received object of an event.
 #[derive(Debug)]
 pub(super) enum Body<'a> {
     None,
@@ -44,13 +44,13 @@ impl<'a> Event<'a> {
         }
         let frame = frame.bytes;
         let parts = parts(frame).map_err(|Syntax { at }| {
-            DecodeError::malformed(WHAT, format!("no valid JSON object at its byte {at}"))
+            DecodeError::malformed(WHAT, format!("no valid JSON object at byte {at}"))
         })?;
         let text = |range: Option<Range<usize>>| range.and_then(|range| text_of(&frame[range]));
         let Some(event_type) = text(parts.event_type) else {
             return match text(parts.kind).as_deref() {
                 Some("Status") => Ok(Self::error(Body::Json(frame))),
-                _ => Err(DecodeError::malformed(WHAT, "it has no type")),
+                _ => Err(DecodeError::malformed(WHAT, "no type")),
             };
         };
         let object = match parts.object.map(|range| &frame[range]) {
@@ -69,12 +69,12 @@ impl<'a> Event<'a> {
             match envelope.kind {
                 "Status" => return Ok(Self::error(Body::Protobuf(envelope))),
                 "WatchEvent" => bytes = envelope.raw,
-                _ => return Err(DecodeError::malformed(WHAT, "it is of another kind")),
+                _ => return Err(DecodeError::malformed(WHAT, "unexpected kind")),
             }
         }
         let (event_type, raw) = protobuf::watch_event(bytes).map_err(malformed)?;
         if event_type.is_empty() {
-            return Err(DecodeError::malformed(WHAT, "it has no type"));
+            return Err(DecodeError::malformed(WHAT, "no type"));
         }
         let object = match raw {
             b"" => Body::None,
@@ -86,7 +86,7 @@ impl<'a> Event<'a> {
     }
 }
 
-/// The parts of an event, where they stand in its frame.
+/// The places of an event's parts in its frame.
 #[derive(Default)]
 struct Parts {
     event_type: Option<Range<usize>>,
@@ -114,7 +114,7 @@ fn parts(frame: &[u8]) -> Result<Parts, Syntax> {
 }
 
 impl Body<'_> {
-    /// The error that an ERROR event holds. What is no `Status` becomes one, so that no error is lost.
+    /// Returns the error that an ERROR event has. An object that is no `Status` becomes one, so that no error is lost.
     pub(super) fn status(&self) -> Status {
         let (kind, status) = match self {
             Body::None => (None, None),

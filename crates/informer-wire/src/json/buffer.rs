@@ -1,4 +1,4 @@
-//! Bytes that have arrived and are not used up yet.
+//! Received bytes that are not used up yet.
 
 /// More than this is not kept for the next bytes: one huge object must not cost its size for ever.
 const KEEP: usize = 256 * 1024;
@@ -8,27 +8,35 @@ const KEEP: usize = 256 * 1024;
 pub(crate) struct Buffer {
     bytes: Vec<u8>,
     start: usize,
-    /// How many bytes were used up since the beginning.
+    /// The number of bytes used up since the beginning.
     used: u64,
 }
 
 impl Buffer {
-    /// Adds bytes. What was used up is given free first.
+    /// Adds bytes, and frees those used up.
     pub(crate) fn push(&mut self, bytes: &[u8]) {
-        self.bytes.drain(..self.start);
-        self.start = 0;
-        if self.bytes.is_empty() && self.bytes.capacity() > KEEP.max(bytes.len()) {
-            self.bytes = Vec::new();
+        self.push_behind(bytes, self.used);
+    }
+
+    /// Adds bytes, and frees those used up before this byte.
+    pub(crate) fn push_behind(&mut self, bytes: &[u8], from: u64) {
+        let held = usize::try_from(self.used.saturating_sub(from)).unwrap_or(usize::MAX);
+        let held = held.min(self.start);
+        self.bytes.drain(..self.start - held);
+        self.start = held;
+        let length = held + bytes.len();
+        if self.rest().is_empty() && self.bytes.capacity() > KEEP.max(length) {
+            self.bytes.shrink_to(length);
         }
         self.bytes.extend_from_slice(bytes);
     }
 
-    /// What is not used up yet.
+    /// Returns the bytes not used up yet.
     pub(crate) fn rest(&self) -> &[u8] {
         &self.bytes[self.start..]
     }
 
-    /// What is not used up yet, and of what was used up before it all from this byte on that is still held.
+    /// Returns the bytes not used up yet, and those used up from this byte on, as far as they are still held.
     pub(crate) fn since(&self, at: u64) -> &[u8] {
         let before = usize::try_from(self.used.saturating_sub(at)).unwrap_or(usize::MAX);
         &self.bytes[self.start.saturating_sub(before)..]
@@ -39,7 +47,7 @@ impl Buffer {
         self.bytes.get(self.start).copied()
     }
 
-    /// Uses up the next bytes and gives them out.
+    /// Uses up and returns the next bytes.
     pub(crate) fn take(&mut self, count: usize) -> &[u8] {
         let from = self.start;
         self.start += count;
@@ -55,12 +63,12 @@ impl Buffer {
         self.take(count);
     }
 
-    /// How many bytes were used up since the beginning.
+    /// Returns the number of bytes used up since the beginning.
     pub(crate) const fn used(&self) -> u64 {
         self.used
     }
 
-    /// How much memory the buffer holds.
+    /// Returns the size of the buffer's memory.
     pub(crate) fn capacity(&self) -> usize {
         self.bytes.capacity()
     }

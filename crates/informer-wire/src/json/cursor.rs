@@ -56,7 +56,7 @@ impl<'a> Cursor<'a> {
         Self { bytes, at: 0 }
     }
 
-    /// Where the cursor is.
+    /// Returns the cursor's place.
     pub(crate) const fn at(&self) -> usize {
         self.at
     }
@@ -142,7 +142,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Passes a value of any kind and gives its text.
+    /// Skips a value of any kind and returns its text.
     pub(crate) fn skip_value(&mut self) -> Result<&'a [u8], Syntax> {
         let Some(first) = self.peek() else {
             return self.fail();
@@ -161,7 +161,7 @@ impl<'a> Cursor<'a> {
         Ok(&self.bytes[from..self.at])
     }
 
-    /// Passes a value and gives its text if it is a string; `None` if it is something else.
+    /// Skips a value and returns its text if it is a string; `None` if it is something else.
     pub(crate) fn text(&mut self) -> Result<Option<Cow<'a, str>>, Syntax> {
         self.skip_value().map(text_of)
     }
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn broken_objects_are_refused_where_they_break() {
+    fn broken_object_is_refused_at_the_broken_byte() {
         for (text, at) in [
             ("", 0),
             ("[]", 0),

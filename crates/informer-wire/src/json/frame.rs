@@ -40,14 +40,14 @@ pub struct FrameSplitter {
 #[derive(Debug)]
 struct Begun {
     nesting: Nesting,
-    /// How far it is scanned.
+    /// The number of bytes scanned.
     scanned: usize,
     head: Option<Head>,
     /// Whether the scan is within the event's object.
     in_object: bool,
 }
 
-/// How servers start an event, found without a look at what its object holds.
+/// The form in which servers start an event, found without a look at its object's contents.
 #[derive(Debug)]
 struct Head {
     event_type: Range<usize>,
@@ -68,15 +68,15 @@ pub(crate) struct Frame<'a> {
 pub enum StreamEnd {
     /// Between two frames.
     Clean,
-    /// Within a frame, which is thrown away.
+    /// Within a frame, which is discarded.
     Truncated {
-        /// How many bytes of the frame had come.
+        /// The number of bytes of the incomplete frame.
         discarded: usize,
     },
 }
 
 impl FrameSplitter {
-    /// A splitter at the beginning of a stream.
+    /// Makes a splitter at the beginning of a stream.
     #[must_use]
     pub fn new(limits: Limits) -> Self {
         Self {
@@ -87,14 +87,14 @@ impl FrameSplitter {
         }
     }
 
-    /// Takes in the next bytes. Take all whole frames out before pushing more, or they pile up.
+    /// Adds bytes. Take all whole frames before pushing more, or they pile up.
     pub fn push(&mut self, bytes: &[u8]) {
         if !self.failed {
             self.buffer.push(bytes);
         }
     }
 
-    /// The next whole frame; `None` if it has not fully arrived yet.
+    /// Returns the next whole frame; `None` if it has not been received yet.
     ///
     /// An error is final: the stream is broken from there on, and no frame follows.
     pub fn next_frame(&mut self) -> Option<Result<&[u8], DecodeError>> {
@@ -137,7 +137,7 @@ impl FrameSplitter {
         }
         let limit = self.limits.object_bytes;
         let rest = self.buffer.rest();
-        // The limit is looked at before the bytes behind it, however they arrive.
+        // The limit is checked before the bytes behind it, however they are cut.
         let seen = rest.len().min(limit);
         let begun = self.begun.get_or_insert_with(|| Begun::of(&rest[..seen]));
         match begun.scan(&rest[..seen], self.limits.depth) {
@@ -157,7 +157,7 @@ impl FrameSplitter {
         }
     }
 
-    /// Says how the stream ended, once no more bytes come.
+    /// Returns how the stream ended, once no more bytes follow.
     #[must_use]
     pub fn finish(&self) -> StreamEnd {
         match self.begun {
@@ -168,7 +168,7 @@ impl FrameSplitter {
         }
     }
 
-    /// How many bytes of memory the splitter holds for frames that have not fully arrived.
+    /// Returns the number of bytes of memory that the splitter holds for incomplete frames.
     #[must_use]
     pub fn buffered_capacity(&self) -> usize {
         self.buffer.capacity()

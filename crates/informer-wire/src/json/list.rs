@@ -1,4 +1,4 @@
-//! Cuts a list into its items as it arrives, whatever the order of its members.
+//! Cuts a list into its items, whatever the order of its members.
 
 use std::ops::Range;
 
@@ -12,14 +12,13 @@ use crate::status::Status;
 const WHAT: &str = "list";
 /// The most bytes of all that is not an item: kind, version and metadata take a few hundred.
 const HEAD_LIMIT: usize = 1 << 20;
-/// How much is kept of what follows a break, to see whether the server wrote there what happened.
+/// The most bytes behind a break that are searched for an error of the server.
 const TAIL_LIMIT: usize = 64 << 10;
 
-/// Cuts a Kubernetes list into its items as its bytes arrive, in either order of `metadata` and `items`.
+/// Cuts a Kubernetes list into its items from its bytes in pieces, in either order of `metadata` and `items`.
 ///
-/// It holds at most one item and what was pushed last. Items that came out are worth something only once
-/// [`finish`](Self::finish) has said that the list ended well: servers also break lists off, and write an error
-/// behind half of one.
+/// It holds at most one item and the bytes pushed last. Items count only once [`finish`](Self::finish) has succeeded:
+/// servers also break lists off, and write an error behind half of one.
 ///
 /// ```
 /// use informer_wire::Limits;
@@ -44,7 +43,7 @@ pub struct ListSplitter {
     state: State,
     /// The value at the buffer's start, if one has begun, and how far it is scanned.
     begun: Option<(ValueScan, usize)>,
-    /// All members but `items`, as they came, separated by commas.
+    /// All members but `items`, as received, separated by commas.
     head: Vec<u8>,
     key: Vec<u8>,
     has_items: bool,
@@ -53,7 +52,7 @@ pub struct ListSplitter {
     error: Option<DecodeError>,
 }
 
-/// What comes next.
+/// The next part of the list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
     /// The list itself.
@@ -80,19 +79,19 @@ enum State {
     Broken(u64),
 }
 
-/// What a list says beside its items.
+/// What a list has beside its items.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ListText {
-    /// The list's kind, as `PodList`.
+    /// The list's kind, such as `PodList`.
     pub kind: Option<String>,
-    /// The list's group and version, as `apps/v1`.
+    /// The list's group and version, such as `apps/v1`.
     pub api_version: Option<String>,
     /// The JSON text of its metadata; empty if it has none.
     pub metadata: Vec<u8>,
 }
 
-/// One item, and what its list has said of its type before it.
+/// One item, and the type of its list as far as it is known.
 #[derive(Debug)]
 pub(crate) struct ItemText<'a> {
     pub(crate) text: &'a [u8],
@@ -101,7 +100,7 @@ pub(crate) struct ItemText<'a> {
 }
 
 impl ListSplitter {
-    /// A splitter at the beginning of a list.
+    /// Makes a splitter at the beginning of a list.
     #[must_use]
     pub fn new(limits: Limits) -> Self {
         Self {
@@ -118,16 +117,16 @@ impl ListSplitter {
         }
     }
 
-    /// Takes in the next bytes. Take all whole items out before pushing more, or they pile up.
+    /// Adds bytes. Take all whole items before pushing more, or they pile up.
     pub fn push(&mut self, bytes: &[u8]) {
         if self.error.is_none() {
             self.buffer.push(bytes);
         }
     }
 
-    /// The text of the next item; `None` if it has not fully arrived yet, or if there is none any more.
+    /// Returns the text of the next item; `None` if it has not been received yet, or if there are no more.
     ///
-    /// An error is final: no item follows, and [`finish`](Self::finish) gives the same error.
+    /// An error is final: no item follows, and [`finish`](Self::finish) returns the same error.
     pub fn next_item(&mut self) -> Option<Result<&[u8], DecodeError>> {
         Some(self.next_typed()?.map(|item| item.text))
     }
@@ -152,7 +151,7 @@ impl ListSplitter {
         }
     }
 
-    /// Says whether the list ended well, once no more bytes come and no item is left.
+    /// Ends the list, once no more bytes follow and all items are taken, and returns what it has beside them.
     ///
     /// # Errors
     /// When the list broke off, when something else than white space follows it, when the server wrote an error
@@ -168,7 +167,7 @@ impl ListSplitter {
         }
     }
 
-    /// How many bytes of memory the splitter holds for what has not fully arrived.
+    /// Returns the number of bytes of memory that the splitter holds for an incomplete item.
     #[must_use]
     pub fn buffered_capacity(&self) -> usize {
         self.buffer.capacity()
@@ -236,7 +235,7 @@ impl ListSplitter {
             State::FirstKey | State::Key => byte == b'"',
             State::Value if self.key == b"items" => byte == b'n',
             State::Value => ValueScan::of(byte).is_some(),
-            // What is no object is still taken, so that it can be told which item is wrong.
+            // A value that is no object is taken too, so that the error names the item.
             State::FirstItem | State::Item => ValueScan::of(byte).is_some(),
             _ => false,
         }
@@ -251,7 +250,7 @@ impl ListSplitter {
         let rest = self.buffer.rest();
         let page_left = self.limits.page_bytes.saturating_sub(self.buffer.used());
         let page_left = usize::try_from(page_left).unwrap_or(usize::MAX);
-        // Limits are looked at before the bytes behind them, however they arrive.
+        // Limits are checked before the bytes behind them, however they are cut.
         let seen = rest.len().min(limit).min(page_left);
         let started = rest.first().and_then(|&first| ValueScan::of(first));
         let (scan, scanned) = match &mut self.begun {
@@ -296,7 +295,7 @@ impl ListSplitter {
             self.key.extend_from_slice(key.as_bytes());
             let is_items = self.key == b"items";
             if is_items && self.has_items {
-                return Err(DecodeError::malformed(WHAT, "it has items twice"));
+                return Err(DecodeError::malformed(WHAT, "items twice"));
             }
             self.has_items |= is_items;
             self.state = State::Colon;
@@ -309,7 +308,7 @@ impl ListSplitter {
         self.state = State::AfterValue;
         match &*self.key {
             b"items" if part == b"null" => return Ok(()),
-            b"items" => return Err(DecodeError::malformed(WHAT, "its items are no array")),
+            b"items" => return Err(DecodeError::malformed(WHAT, "items are not an array")),
             b"kind" => self.kind = text_of(part).map(|kind| kind.into_owned()),
             b"apiVersion" => self.api_version = text_of(part).map(|text| text.into_owned()),
             _ => {}
@@ -324,26 +323,42 @@ impl ListSplitter {
         self.refuse_early()
     }
 
-    /// Refuses what can be seen to be no list before it has all come.
+    /// Refuses a kind that is no list's before all of it is received.
     fn refuse_early(&self) -> Result<(), DecodeError> {
-        match &self.kind {
-            Some(kind) if kind != "Status" && !kind.ends_with("List") => Err(unexpected(kind)),
-            _ => Ok(()),
+        let (Some(kind), Some(api_version)) = (&self.kind, &self.api_version) else {
+            return Ok(());
+        };
+        // Only a custom resource can call its list otherwise.
+        let is_custom = api_version.contains('/') && !api_version.starts_with("meta.k8s.io/");
+        if is_custom || kind == "Status" || kind.ends_with("List") {
+            return Ok(());
         }
+        Err(unexpected(kind))
     }
 
-    /// What the list says, if it is one.
+    /// Returns what the list has beside its items, if it is one.
     fn text(&self) -> Result<ListText, DecodeError> {
-        match self.kind.as_deref() {
+        let kind = match self.kind.as_deref() {
             Some("Status") => return Err(self.status()),
-            Some(kind) if kind.ends_with("List") => {}
-            kind => return Err(unexpected(kind.unwrap_or_default())),
-        }
+            Some(kind) if !kind.is_empty() => kind,
+            _ => return Err(unexpected("")),
+        };
         let object = self.head_object();
         let metadata = member(&object, b"metadata").map(|range| object[range].to_vec());
-        // Discovery's lists are of other things: an `APIResourceList` must not empty a cache.
-        if !self.has_items && metadata.is_none() {
-            return Err(unexpected(self.kind.as_deref().unwrap_or_default()));
+        let is_list = if kind.ends_with("List") {
+            // Discovery's lists are of other things: an `APIResourceList` must not empty a cache.
+            self.has_items || metadata.is_some()
+        } else {
+            // A list's own metadata has no name.
+            let is_named = |metadata: &Vec<u8>| member(metadata, b"name").is_some();
+            self.api_version.is_some()
+                && self.has_items
+                && metadata
+                    .as_ref()
+                    .is_some_and(|metadata| !is_named(metadata))
+        };
+        if !is_list {
+            return Err(unexpected(kind));
         }
         Ok(ListText {
             kind: self.kind.clone(),
@@ -359,7 +374,7 @@ impl ListSplitter {
     fn status(&self) -> DecodeError {
         match serde_json::from_slice(&self.head_object()) {
             Ok(status) => DecodeError::Status(Box::new(status)),
-            Err(_) => DecodeError::malformed(WHAT, "it is a Status that cannot be read"),
+            Err(_) => DecodeError::malformed(WHAT, "unreadable Status"),
         }
     }
 
@@ -368,9 +383,7 @@ impl ListSplitter {
         let tail = &tail[..tail.len().min(TAIL_LIMIT)];
         match written_status(tail) {
             Some(status) => DecodeError::Status(Box::new(status)),
-            None => {
-                DecodeError::malformed(WHAT, format!("no list goes on as it does at byte {at}"))
-            }
+            None => DecodeError::malformed(WHAT, format!("unexpected byte {at}")),
         }
     }
 
@@ -392,7 +405,7 @@ fn unexpected(kind: &str) -> DecodeError {
     }
 }
 
-/// Where in an object the value of a member stands; the last one, if there are several.
+/// Returns the place of a member's value in an object; the last one, if there are several.
 fn member(object: &[u8], name: &[u8]) -> Option<Range<usize>> {
     let mut cursor = Cursor::new(object);
     let mut walk = cursor.open_object().ok()?;

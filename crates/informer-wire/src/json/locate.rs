@@ -7,18 +7,18 @@ use crate::error::DecodeError;
 
 /// The deepest place that is named; below it only its container is.
 const MAX_DEPTH: usize = 32;
-/// How much of a key is written.
+/// The most bytes of a key that are written.
 const MAX_KEY: usize = 64;
 
-/// What serde says of a text, without its message: that may quote the contents.
+/// Describes an error of serde without its message, which may quote the contents.
 pub(crate) fn describe(what: &'static str, text: &[u8], error: &serde_json::Error) -> DecodeError {
     use serde_json::error::Category;
     // This message is serde_json's own and fixed.
     let too_deep = error.is_syntax() && error.to_string().starts_with("recursion limit exceeded");
     let reason = match error.classify() {
-        _ if too_deep => "it is nested too deeply",
+        _ if too_deep => "nested too deeply",
         Category::Data => "a value has the wrong type or is missing",
-        Category::Eof => "the JSON breaks off",
+        Category::Eof => "the JSON ends too early",
         Category::Syntax => "no valid JSON",
         Category::Io => "the bytes cannot be read",
     };
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_name_the_place_and_never_the_contents() {
+    fn json_error_names_its_place_and_quotes_nothing() {
         let text = "{\"other\":1,\n \"spec\":{\"items\":[1,\"hunter2\"],\"name\":\"x\"}}";
         let message = refusal(text);
         assert!(message.contains(".spec.items[1] (line 2"), "{message}");
@@ -136,7 +136,7 @@ mod tests {
         let message = refusal(r#"{"spec":{"items":[1]}}"#);
         assert!(message.contains("missing at .spec "), "{message}");
         let message = refusal(r#"{"spec":{"items":[1], "name":"#);
-        assert!(message.contains("breaks off at .spec"), "{message}");
+        assert!(message.contains("ends too early at .spec"), "{message}");
         let message = refusal("[]");
         assert!(message.contains("at the top level"), "{message}");
     }

@@ -1,7 +1,7 @@
 //! JSON from a stream, cut into the values that matter: events of a watch, items of a list.
 //!
 //! Nothing here builds objects; the splitters only find where each begins and ends, at the speed of memory. They do
-//! no I/O: bytes are pushed in as they arrive, whole values are taken out.
+//! no I/O: bytes are pushed in, whole values are taken out.
 
 pub(crate) mod buffer;
 mod cursor;

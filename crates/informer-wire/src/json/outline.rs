@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use informer_store::{Known, ResourceVersion, Uid};
+use informer_store::{ObjectVersion, ResourceVersion, Uid};
 
 use super::cursor::{Cursor, Syntax};
 use crate::error::DecodeError;
@@ -25,7 +25,7 @@ pub(crate) struct Outline<'a> {
     pub(crate) initial_events_end: bool,
     /// The members `apiVersion`, `kind` and `metadata`, in the order of the text.
     taken: [Range<usize>; 3],
-    /// Which of them have been seen, one bit each.
+    /// The members seen so far, one bit each.
     seen: u8,
     /// Where the object's members start and end, within its brackets.
     members: Range<usize>,
@@ -172,9 +172,9 @@ impl<'a> Outline<'a> {
         self.namespace.as_deref().unwrap_or_default()
     }
 
-    /// Which copy of the object this is.
-    pub(crate) fn mark(&self) -> Known {
-        Known::new(self.uid.clone(), self.resource_version.clone())
+    /// Returns the object's UID and resource version.
+    pub(crate) fn version(&self) -> ObjectVersion {
+        ObjectVersion::new(self.uid.clone(), self.resource_version.clone())
     }
 
     pub(crate) const fn resource_version(&self) -> Option<&ResourceVersion> {
@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn metadata_and_the_rest_are_told_apart_wherever_they_stand() {
+    fn metadata_and_rest_are_found_in_any_order() {
         for (text, metadata, others) in [
             (
                 r#"{"kind":"A","metadata":{"name":"a"},"spec":1,"status":2}"#,
@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn managed_fields_are_cut_out_wherever_they_stand() {
+    fn managed_fields_are_dropped_in_any_position() {
         for (text, metadata) in [
             (
                 r#"{"metadata":{"managedFields":[{"f":"}"}],"name":"a"}}"#,
@@ -304,18 +304,18 @@ mod tests {
     }
 
     #[test]
-    fn an_object_is_identified_whatever_else_it_holds() {
+    fn object_is_identified_whatever_else_it_holds() {
         let text = r#"{"spec":{"metadata":{"name":"x"}},"metadata":{"labels":5,"n\u0061me":"a","namespace":"n","uid":"u","resourceVersion":"7"}}"#;
         let outline = Outline::read("object", text.as_bytes()).expect("the text is an object");
         assert_eq!((outline.namespace(), outline.name()), ("n", "a"));
         assert_eq!(
-            outline.mark(),
-            Known::new(Some("u".into()), Some("7".into()))
+            outline.version(),
+            ObjectVersion::new(Some("u".into()), Some("7".into()))
         );
     }
 
     #[test]
-    fn members_that_come_twice_are_refused() {
+    fn repeated_members_are_refused() {
         let text = r#"{"metadata":{},"metadata":{}}"#;
         assert!(Outline::read("object", text.as_bytes()).is_err());
         let text = r#"{"kind":"A","metadata":{},"kind":"B"}"#;

@@ -1,16 +1,16 @@
-//! Finds where a JSON value ends, in bytes that arrive in pieces, without looking at what it means.
+//! Finds the end of a JSON value in bytes in pieces, without looking at its meaning.
 //!
 //! Only quotes, backslashes and brackets matter for that. They are found 64 bytes at a time as bit masks, so that
 //! the speed does not depend on how short the strings are. Which bracket closes which is left to the decoder.
 
-/// How many bytes are looked at in one step: one bit of a word each.
+/// The number of bytes scanned in one step: one bit of a word each.
 const BLOCK: usize = 64;
 /// A word of ones in every byte's lowest bit: multiplied, it copies a byte into all eight.
 const LOW: u64 = 0x0101_0101_0101_0101;
 /// All bits but every byte's highest.
 const LOW_SEVEN: u64 = 0x7f7f_7f7f_7f7f_7f7f;
 
-/// What became of a scan.
+/// The result of a scan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Scan {
     /// The value goes on behind these bytes.
@@ -21,7 +21,7 @@ pub(crate) enum Scan {
     TooDeep,
 }
 
-/// How far the scan of one value has come.
+/// The state of the scan of one value.
 #[derive(Debug, Clone)]
 pub(crate) enum ValueScan {
     /// An object or array.
@@ -345,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_above_ascii_are_never_taken_for_brackets() {
+    fn non_ascii_bytes_are_no_brackets() {
         let mut text = b"{\"".to_vec();
         text.extend(0x80..=0xffu8);
         text.extend_from_slice(b"\"}");

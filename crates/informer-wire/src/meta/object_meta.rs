@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use informer_store::{ObjectMetadata, OwnerReference, ResourceVersion, Uid};
+use informer_store::{ObjectMetadata, ObjectVersion, OwnerReference, ResourceVersion, Uid};
 use jiff::Timestamp;
 
 use super::owner::Owner;
@@ -11,8 +11,7 @@ use super::time::Seconds;
 /// A key and a value, shared with other objects where the decoder could.
 pub(crate) type Pair = (Arc<str>, Arc<str>);
 
-/// The metadata of an object: all that Kubernetes' `ObjectMeta` holds but `managedFields` and the long unused
-/// `selfLink`.
+/// The metadata of an object: all of Kubernetes' `ObjectMeta` but `managedFields` and the long unused `selfLink`.
 ///
 /// Small enough to be held a hundred thousand times: UIDs, versions and times are numbers, and what repeats from
 /// object to object is shared. Use it as the `metadata` field of your own structs, or through [`View`](crate::View)
@@ -44,7 +43,7 @@ pub struct ObjectMeta {
     pub(super) labels: Arc<[Pair]>,
     /// Sorted by key, each key once.
     pub(super) annotations: Box<[Pair]>,
-    /// What many objects do not have; `None` if this one has nothing of it.
+    /// Fields that many objects do not have; `None` if this one has none of them.
     pub(super) rare: Option<Box<Rare>>,
 }
 
@@ -59,7 +58,7 @@ pub(super) struct Rare {
 }
 
 impl ObjectMeta {
-    /// The metadata of an object of this name and namespace, and nothing else.
+    /// Makes the metadata of an object of this name and namespace, and nothing else.
     #[must_use]
     pub fn new(namespace: Option<&str>, name: &str) -> Self {
         let namespace = namespace.filter(|namespace| !namespace.is_empty());
@@ -70,90 +69,90 @@ impl ObjectMeta {
         }
     }
 
-    /// The object's name; empty if it has none, which no object from an API server is.
+    /// Returns the object's name; empty if it has none, which no object from an API server is.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The object's namespace; `None` if it is cluster-scoped.
+    /// Returns the object's namespace; `None` if it is cluster-scoped.
     #[must_use]
     pub fn namespace(&self) -> Option<&str> {
         self.namespace.as_deref()
     }
 
-    /// What the server made the name from, if it did.
+    /// Returns the prefix from which the server generated the name, if it did.
     #[must_use]
     pub fn generate_name(&self) -> Option<&str> {
         self.rare.as_ref()?.generate_name.as_deref()
     }
 
-    /// The object's identity over its whole life.
+    /// Returns the object's UID.
     #[must_use]
     pub const fn uid(&self) -> Option<&Uid> {
         self.uid.as_ref()
     }
 
-    /// The version of this copy of the object.
+    /// Returns the object's resource version.
     #[must_use]
     pub const fn resource_version(&self) -> Option<&ResourceVersion> {
         self.resource_version.as_ref()
     }
 
-    /// How often the desired state was changed.
+    /// Returns the generation: how often the desired state was changed.
     #[must_use]
     pub const fn generation(&self) -> Option<i64> {
         self.generation
     }
 
-    /// When the object was created.
+    /// Returns the time of the object's creation.
     #[must_use]
     pub fn creation_timestamp(&self) -> Option<Timestamp> {
         self.creation.get()
     }
 
-    /// When the object is to be gone, if it is being deleted.
+    /// Returns the time at which the object is to be removed, if it is being deleted.
     #[must_use]
     pub fn deletion_timestamp(&self) -> Option<Timestamp> {
         self.rare.as_ref()?.deletion.get()
     }
 
-    /// How many seconds the object was given to end, if it is being deleted.
+    /// Returns the number of seconds that the object has to end, if it is being deleted.
     #[must_use]
     pub fn deletion_grace_period_seconds(&self) -> Option<i64> {
         self.rare.as_ref()?.deletion_grace_period_seconds
     }
 
-    /// All labels, sorted by key.
+    /// Returns all labels, sorted by key.
     pub fn labels(&self) -> impl ExactSizeIterator<Item = (&str, &str)> {
         self.labels.iter().map(|(key, value)| (&**key, &**value))
     }
 
-    /// The value of one label.
+    /// Returns the value of one label.
     #[must_use]
     pub fn label(&self, key: &str) -> Option<&str> {
         find(&self.labels, key)
     }
 
-    /// All annotations, sorted by key.
+    /// Returns all annotations, sorted by key.
     pub fn annotations(&self) -> impl ExactSizeIterator<Item = (&str, &str)> {
         self.annotations
             .iter()
             .map(|(key, value)| (&**key, &**value))
     }
 
-    /// The value of one annotation.
+    /// Returns the value of one annotation.
     #[must_use]
     pub fn annotation(&self, key: &str) -> Option<&str> {
         find(&self.annotations, key)
     }
 
-    /// The owners of the object.
+    /// Returns the owners of the object.
     pub fn owner_references(&self) -> impl Iterator<Item = OwnerReference<'_>> {
         self.owners().iter().map(Owner::reference)
     }
 
-    /// What must be done before the object may go, in the server's order.
+    /// Returns the finalizers, in the server's order.
     pub fn finalizers(&self) -> impl Iterator<Item = &str> {
         self.rare
             .iter()
@@ -207,5 +206,11 @@ impl ObjectMetadata for ObjectMeta {
 
     fn annotation(&self, key: &str) -> Option<&str> {
         self.annotation(key)
+    }
+
+    fn restore_version(&mut self, version: &ObjectVersion) -> bool {
+        self.uid.clone_from(&version.uid);
+        self.resource_version.clone_from(&version.resource_version);
+        true
     }
 }

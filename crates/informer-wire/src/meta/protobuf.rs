@@ -98,7 +98,7 @@ impl ObjectMeta {
     }
 }
 
-/// What may come more than once.
+/// Fields that may be repeated.
 struct Many {
     labels: Vec<Pair>,
     annotations: Vec<Pair>,
@@ -154,7 +154,7 @@ fn pair(bytes: &[u8], texts: &mut Texts<'_>) -> Result<Pair, Fault> {
     Ok((texts.get(&text(key)), texts.get(&text(value))))
 }
 
-/// The pairs by key; of a key that comes twice the last counts.
+/// Sorts the pairs by key; of equal keys the last one counts.
 pub(super) fn sorted(mut pairs: Vec<Pair>) -> Vec<Pair> {
     // Servers write them sorted.
     if !pairs.is_sorted_by(|(a, _), (b, _)| a < b) {

@@ -30,7 +30,7 @@ impl ObjectMeta {
     }
 }
 
-/// Reads metadata with the texts at hand.
+/// Reads metadata with the shared texts.
 struct MetaSeed<'a, 't>(&'a mut Texts<'t>);
 
 impl<'de> DeserializeSeed<'de> for MetaSeed<'_, '_> {

@@ -33,7 +33,7 @@ pub(super) struct Fields<'de, 'c> {
 #[derive(Clone, Copy)]
 struct Frame<'de> {
     rest: Reader<'de>,
-    /// Which fields there were, one bit for each number.
+    /// The fields seen so far, one bit for each number.
     seen: u64,
     message: Message,
     /// The number of the last field that was known.
@@ -252,7 +252,7 @@ impl<'de> MapAccess<'de> for Fields<'de, '_> {
 pub(super) struct Elements<'de, 'c> {
     scope: Scope<'c>,
     many: Many<'de>,
-    /// Numbers that came in one field.
+    /// Numbers packed in one field.
     packed: Reader<'de>,
 }
 

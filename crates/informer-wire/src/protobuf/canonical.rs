@@ -71,7 +71,7 @@ impl<'a> Iterator for Fields<'a> {
     }
 }
 
-/// A value that came in one or more parts.
+/// A value in one or more parts.
 enum Merged<'a> {
     Number(Payload<'a>),
     Bytes(Cow<'a, [u8]>),

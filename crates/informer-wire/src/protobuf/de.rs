@@ -14,7 +14,7 @@ use super::fault::Fault;
 use super::node::Node;
 use super::table::Message;
 
-/// What is known while one object is read.
+/// State while one object is read.
 #[derive(Debug)]
 pub(super) struct Progress {
     base: usize,
@@ -66,11 +66,11 @@ pub(super) enum Place {
     Other,
 }
 
-/// What goes down with each value.
+/// State that is passed on with each value.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Scope<'c> {
     pub(super) progress: &'c Progress,
-    /// How much deeper it may go.
+    /// The number of further levels allowed.
     pub(super) depth: u32,
     pub(super) place: Place,
 }
@@ -95,7 +95,7 @@ pub(super) struct Value<'de, 'c> {
     pub(super) scope: Scope<'c>,
 }
 
-/// What an object says of its type, where it is to say so.
+/// The type that an object shows, if it is to show one.
 pub(super) type Types<'a, 'c> = &'c [Option<(&'static str, &'a str)>];
 
 impl<'de, 'c> Value<'de, 'c> {
@@ -257,7 +257,7 @@ impl<'de> Deserializer<'de> for Value<'de, '_> {
         }
     }
 
-    /// Null is an empty list too: protobuf cannot tell them apart.
+    /// Null is an empty list too: protobuf has no difference between them.
     fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
         match self.node {
             Node::Null => visitor.visit_seq(serde::de::value::SeqDeserializer::<_, Fault>::new(
@@ -267,7 +267,7 @@ impl<'de> Deserializer<'de> for Value<'de, '_> {
         }
     }
 
-    /// Null is an empty map too: protobuf cannot tell them apart.
+    /// Null is an empty map too: protobuf has no difference between them.
     fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
         match self.node {
             Node::Null => visitor

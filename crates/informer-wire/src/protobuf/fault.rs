@@ -28,15 +28,15 @@ pub(crate) enum Fault {
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Short => "a length reaches over the end of the bytes",
+            Self::Short => "a length exceeds the bytes",
             Self::Malformed => "no valid protobuf",
             Self::Encoding => "a field is encoded as another type than it has",
-            Self::Disorder => "fields are not in order",
-            Self::TooDeep => "it is nested too deeply",
-            Self::UnknownKind => "protobuf of a kind that this version has no table for",
-            Self::Json => "the JSON within the protobuf is not valid",
+            Self::Disorder => "fields out of order",
+            Self::TooDeep => "nested too deeply",
+            Self::UnknownKind => "unknown kind of protobuf",
+            Self::Json => "invalid JSON within protobuf",
             Self::Value => "a value has the wrong type or is missing",
-            Self::Missing(name) => return write!(f, "the field {name} is missing"),
+            Self::Missing(name) => return write!(f, "missing field {name}"),
         })
     }
 }

@@ -34,7 +34,7 @@ impl FrameSplitter {
         }
     }
 
-    /// The next whole event; `None` if it has not fully arrived yet. An error is final.
+    /// Returns the next whole event; `None` if it has not been received yet. An error is final.
     pub(crate) fn next_frame(&mut self) -> Option<Result<&[u8], DecodeError>> {
         if self.failed {
             return None;
@@ -54,7 +54,7 @@ impl FrameSplitter {
         Some(Ok(&self.buffer.take(HEAD + length)[HEAD..]))
     }
 
-    /// Says how the stream ended.
+    /// Returns how the stream ended.
     pub(crate) fn finish(&self) -> StreamEnd {
         match self.buffer.rest().len() {
             0 => StreamEnd::Clean,

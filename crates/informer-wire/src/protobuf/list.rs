@@ -1,4 +1,4 @@
-//! Cuts a list into its items as it arrives.
+//! Cuts a list into its items.
 
 use super::de::text;
 use super::envelope::type_meta;
@@ -15,10 +15,12 @@ use crate::limits::Limits;
 const WHAT: &str = "list";
 /// The most bytes of all that is not an item: type and metadata take a few hundred.
 const HEAD_LIMIT: u64 = 1 << 20;
-/// How much is kept of what follows a break, to see whether the server wrote there what happened.
+/// The most bytes behind a break that are searched for an error of the server.
 const TAIL_LIMIT: usize = 64 << 10;
+/// Few errors of servers are longer.
+const STATUS_LENGTH: u64 = 4 << 10;
 
-/// Cuts an enveloped list into its items as its bytes arrive, in either order of metadata and items.
+/// Cuts an enveloped list into its items from its bytes in pieces, in either order of metadata and items.
 ///
 /// It holds at most one item and what was pushed last. Items that came out are worth something only once
 /// [`finish`](Self::finish) has said that the list ended well.
@@ -30,12 +32,14 @@ pub(crate) struct ListSplitter {
     kind: Option<String>,
     api_version: Option<String>,
     metadata: Vec<u8>,
-    /// Where the item that came out last starts.
+    /// The start of the last item.
     item: u64,
+    /// The reason, once the list is broken.
+    reason: Option<DecodeError>,
     error: Option<DecodeError>,
 }
 
-/// What comes next.
+/// The next part of the list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
     /// The magic bytes.
@@ -56,7 +60,7 @@ struct Head {
     wire: Wire,
     /// The length of tag and length, or of tag and number.
     head: usize,
-    /// How many bytes follow.
+    /// The number of bytes that follow.
     body: u64,
 }
 
@@ -71,6 +75,7 @@ impl ListSplitter {
             api_version: None,
             metadata: Vec::new(),
             item: 0,
+            reason: None,
             error: None,
         }
     }
@@ -78,12 +83,13 @@ impl ListSplitter {
     /// Takes in the next bytes.
     pub(crate) fn push(&mut self, bytes: &[u8]) {
         if self.error.is_none() {
-            self.buffer.push(bytes);
+            let from = self.written_from(self.buffer.used());
+            self.buffer.push_behind(bytes, from);
         }
     }
 
-    /// The next item, with what is known of the list's type by now; `None` if it has not fully arrived yet, or if
-    /// there is none any more. An error is final.
+    /// Returns the next item, with the type of the list as far as it is known; `None` if it has not been received yet,
+    /// or if there are no more. An error is final.
     pub(crate) fn next_typed(&mut self) -> Option<Result<ItemText<'_>, DecodeError>> {
         if self.error.is_some() {
             return None;
@@ -98,10 +104,7 @@ impl ListSplitter {
                 }))
             }
             Ok(None) => None,
-            Err(mut error) => {
-                if matches!(error, DecodeError::Malformed { .. }) {
-                    error = self.written().unwrap_or(error);
-                }
+            Err(error) => {
                 self.error = Some(error.clone());
                 self.buffer = Buffer::default();
                 Some(Err(error))
@@ -109,7 +112,7 @@ impl ListSplitter {
         }
     }
 
-    /// Says whether the list ended well, once no more bytes come and no item is left, and gives its metadata.
+    /// Ends the list, once no more bytes follow and all items are taken, and returns its metadata.
     pub(crate) fn finish(&mut self) -> Result<Vec<u8>, DecodeError> {
         if let Some(error) = &self.error {
             return Err(error.clone());
@@ -121,7 +124,8 @@ impl ListSplitter {
                 let error = DecodeError::Truncated { what: WHAT };
                 // Behind a whole item nothing was written: what it says itself is no error of the server.
                 let has_more = !self.buffer.rest().is_empty();
-                let written = has_more.then(|| self.written()).flatten();
+                let end = self.buffer.used() + self.buffer.rest().len() as u64;
+                let written = has_more.then(|| self.written(end)).flatten();
                 return Err(written.unwrap_or(error));
             }
         }
@@ -132,8 +136,24 @@ impl ListSplitter {
         Ok(std::mem::take(&mut self.metadata))
     }
 
-    /// Goes on until an item is whole (the lengths of its head and body) or bytes are missing.
+    /// Goes on until an item is whole (the lengths of its head and body) or bytes are missing. An error is returned
+    /// only once enough of the bytes behind it are received: they may be the server's own error.
     fn advance(&mut self) -> Result<Option<(usize, usize)>, DecodeError> {
+        if self.reason.is_none() {
+            match self.split() {
+                Err(error @ DecodeError::Status(_)) => return Err(error),
+                Err(error) => self.break_off(error),
+                Ok(next) if self.reason.is_none() => return Ok(next),
+                Ok(_) => {}
+            }
+        }
+        match self.state {
+            State::Broken(at) if self.buffer.rest().len() >= TAIL_LIMIT => Err(self.why_broken(at)),
+            _ => Ok(None),
+        }
+    }
+
+    fn split(&mut self) -> Result<Option<(usize, usize)>, DecodeError> {
         loop {
             self.check_page(self.buffer.used())?;
             match self.state {
@@ -141,7 +161,7 @@ impl ListSplitter {
                     let rest = self.buffer.rest();
                     let seen = rest.len().min(MAGIC.len());
                     if rest[..seen] != MAGIC[..seen] {
-                        self.break_off();
+                        self.break_off_here();
                         continue;
                     }
                     if seen < MAGIC.len() {
@@ -149,9 +169,6 @@ impl ListSplitter {
                     }
                     self.buffer.take(seen);
                     self.state = State::Head;
-                }
-                State::Broken(at) if self.buffer.rest().len() >= TAIL_LIMIT => {
-                    return Err(self.why_broken(at));
                 }
                 State::Broken(_) => return Ok(None),
                 State::List(0) => self.state = State::Tail,
@@ -169,7 +186,7 @@ impl ListSplitter {
         }
     }
 
-    /// The head of the next field, of which `left` bytes may be used; `None` if it has not fully arrived yet.
+    /// Returns the head of the next field, of which `left` bytes may be used; `None` if it has not been received yet.
     fn head(&mut self, left: u64) -> Option<Head> {
         let rest = self.buffer.rest();
         let rest = &rest[..rest.len().min(usize::try_from(left).unwrap_or(usize::MAX))];
@@ -178,7 +195,7 @@ impl ListSplitter {
             Ok(Some(found)) if found.head as u64 + found.body <= left => Some(found),
             Ok(None) if !is_all => None,
             _ => {
-                self.break_off();
+                self.break_off_here();
                 None
             }
         }
@@ -221,7 +238,7 @@ impl ListSplitter {
         Ok(Step::Done)
     }
 
-    /// Takes in a field of the envelope. False if it has not fully arrived.
+    /// Takes a field of the envelope; `false` if it has not been received yet.
     fn envelope_field(&mut self) -> Result<bool, DecodeError> {
         if self.buffer.rest().is_empty() {
             return Ok(false);
@@ -239,7 +256,7 @@ impl ListSplitter {
             }
             // The type and the list come once, and the list behind its type if at all.
             (State::Tail, 1 | 2, _) | (_, 1..=4, Wire::Varint | Wire::Fixed32 | Wire::Fixed64) => {
-                self.break_off();
+                self.break_off_here();
                 return Ok(true);
             }
             _ => {}
@@ -268,7 +285,7 @@ impl ListSplitter {
             2 => return Err(super::status::error(WHAT, bytes)),
             // A content encoding or another content type than protobuf.
             3 | 4 if !bytes.is_empty() && !is_protobuf(bytes) => {
-                let reason = format!("it is packed in another format at byte {at}");
+                let reason = format!("packed in another format at byte {at}");
                 return Err(DecodeError::malformed(WHAT, reason));
             }
             _ => {}
@@ -276,7 +293,7 @@ impl ListSplitter {
         Ok(true)
     }
 
-    /// Refuses what can be seen to be no list before it has all come.
+    /// Refuses a kind that is no list's before all of it is received.
     fn refuse_early(&self) -> Result<(), DecodeError> {
         match self.kind.as_deref() {
             Some(kind) if kind != "Status" && !kind.ends_with("List") => Err(unexpected(kind)),
@@ -292,28 +309,49 @@ impl ListSplitter {
         Ok(())
     }
 
-    fn break_off(&mut self) {
+    /// Returns `true` if the list is broken.
+    pub(crate) const fn is_broken(&self) -> bool {
+        self.reason.is_some()
+    }
+
+    /// Marks the list as broken from here on.
+    pub(crate) fn break_off(&mut self, reason: DecodeError) {
         self.state = State::Broken(self.buffer.used());
+        self.reason = Some(reason);
+    }
+
+    fn break_off_here(&mut self) {
+        let at = self.buffer.used();
+        let reason = format!("unexpected byte {at}");
+        self.break_off(DecodeError::malformed(WHAT, reason));
     }
 
     fn why_broken(&self, at: u64) -> DecodeError {
-        let reason =
-            || DecodeError::malformed(WHAT, format!("no list goes on as it does at byte {at}"));
-        self.written().unwrap_or_else(reason)
+        let reason = || self.reason.clone();
+        let error = self.written(at).or_else(reason);
+        error.unwrap_or(DecodeError::Truncated { what: WHAT })
     }
 
-    /// The error that the server wrote at the end of what has come, if it did: behind an item, or within the last,
-    /// whose length then covers a part of it.
-    pub(crate) fn written(&self) -> Option<DecodeError> {
-        let rest = self.buffer.since(self.item);
-        let tail = &rest[rest.len() - rest.len().min(TAIL_LIMIT)..];
+    /// From where on an error is looked for if the list breaks off at this byte: within the last item, whose length may
+    /// cover a part of it, and a little before, as another part may look like an item.
+    fn written_from(&self, at: u64) -> u64 {
+        let from = self.item.min(at.saturating_sub(STATUS_LENGTH));
+        from.max(at.saturating_sub(TAIL_LIMIT as u64))
+    }
+
+    /// The error that the server wrote where the list broke off, if it did.
+    fn written(&self, at: u64) -> Option<DecodeError> {
+        let from = self.written_from(at);
+        let tail = self.buffer.since(from);
+        let length = TAIL_LIMIT.saturating_add(usize::try_from(at - from).unwrap_or(usize::MAX));
+        let tail = &tail[..tail.len().min(length)];
         written_status(tail).map(|status| DecodeError::Status(Box::new(status)))
     }
 }
 
-/// What became of a field.
+/// The result of taking a field.
 enum Step {
-    /// It has not fully arrived.
+    /// It has not been received yet.
     Missing,
     /// It is an item; the lengths of its head and body.
     Item(usize, usize),

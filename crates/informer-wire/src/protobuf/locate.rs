@@ -8,7 +8,7 @@ use super::table::Message;
 
 /// The deepest place that is named; below it only its container is.
 const MAX_DEPTH: usize = 32;
-/// How much of a key is written.
+/// The most bytes of a key that are written.
 const MAX_KEY: usize = 64;
 
 /// The path of the value whose bytes reach over `at`, as `.spec.containers[0].image`.

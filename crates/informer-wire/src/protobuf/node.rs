@@ -1,4 +1,4 @@
-//! One value, told by its type in the table: what JSON would show.
+//! One value as JSON would show it, by its type in the table.
 
 use super::fault::Fault;
 use super::reader::{Payload, Reader};

@@ -102,7 +102,7 @@ impl<'de> Deserializer<'de> for Source<'de> {
         visitor.visit_map(serde::de::value::MapDeserializer::<_, Fault>::new(entry))
     }
 
-    /// An enum that its reader tells by the kind must say so itself: an object has more than one key.
+    /// An enum that its reader selects by the kind must have it among its own fields: an object has more than one key.
     fn deserialize_enum<V: Visitor<'de>>(
         self,
         _: &'static str,
@@ -118,7 +118,7 @@ impl<'de> Deserializer<'de> for Source<'de> {
     }
 }
 
-/// What went wrong and where, without the contents.
+/// Describes an error and its place, without the contents.
 pub(super) fn describe(
     what: &'static str,
     message: Message,

@@ -152,7 +152,7 @@ mod tests {
 
     // INV-WIRE-13
     #[test]
-    fn lengths_that_lie_are_errors() {
+    fn wrong_length_is_an_error() {
         for bytes in [
             &[0x0a, 0xff, 0xff, 0xff, 0xff, 0x0f, 1][..],
             &[

@@ -32,11 +32,11 @@ pub(crate) fn enveloped_status(bytes: &[u8]) -> Option<Status> {
     }
 }
 
-/// The error that a `Status` in place of something else stands for.
+/// Makes the error of a `Status` in place of something else.
 pub(crate) fn error(what: &'static str, bytes: &[u8]) -> DecodeError {
     match status(bytes) {
         Some(status) => DecodeError::Status(Box::new(status)),
-        None => DecodeError::malformed(what, "it is a Status that cannot be read"),
+        None => DecodeError::malformed(what, "unreadable Status"),
     }
 }
 

@@ -243,7 +243,7 @@ impl Field {
         self.has(OMIT_ZERO)
     }
 
-    /// Whether JSON shows null where it is absent: of these protobuf cannot tell empty from none.
+    /// Whether JSON shows null where it is absent: protobuf has no difference between empty and none.
     pub const fn is_null_when_absent(self) -> bool {
         let many = self.has(REPEATED | MAP) || self.0[3] == BYTES;
         many && !self.has(OMIT_EMPTY | POINTER | INLINE)
@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn the_reader_has_room_for_every_inlined_message() {
+    fn reader_has_room_for_every_inlined_message() {
         let deepest = (0..MESSAGES)
             .map(|id| inlined(Message(id as u16)))
             .max()
@@ -311,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn kinds_are_found() {
+    fn table_finds_kinds_by_name() {
         let pod = Message::of_kind("v1", "Pod").expect("the table has pods");
         assert_eq!(pod.field(2).map(|field| field.name()), Some("spec"));
         assert_eq!(pod.field(0), None);

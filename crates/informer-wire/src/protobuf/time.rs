@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn times_are_written_as_json_has_them() {
+    fn time_is_written_as_in_json() {
         assert_eq!(text(0, None), "1970-01-01T00:00:00Z");
         assert_eq!(text(1_795_966_417, None), "2026-11-29T15:33:37Z");
         assert_eq!(text(1_795_966_417, Some(7)), "2026-11-29T15:33:37.000007Z");
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_time_is_refused() {
+    fn invalid_time_is_refused() {
         assert_eq!(Time::read(b""), Ok(None));
         let far = [&[0x08][..], &[0xff; 8], &[0x7f]].concat();
         assert_eq!(Time::read(&far), Err(Fault::Value));

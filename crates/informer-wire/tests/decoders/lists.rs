@@ -4,7 +4,7 @@ use super::*;
 
 // INV-WIRE-3
 #[test]
-fn either_order_of_the_members_is_read_alike() {
+fn list_members_may_be_in_either_order() {
     let bodies = [
         format!(
             r#"{{"kind":"PodList","apiVersion":"v1","metadata":{{"resourceVersion":"7"}},"items":[{A}]}}"#
@@ -26,7 +26,7 @@ fn either_order_of_the_members_is_read_alike() {
 }
 
 #[test]
-fn items_that_are_null_or_absent_are_none() {
+fn null_or_absent_items_are_an_empty_list() {
     for body in [
         r#"{"kind":"PodList","metadata":{"resourceVersion":"7"},"items":null}"#,
         r#"{"kind":"PodList","metadata":{"resourceVersion":"7"}}"#,
@@ -39,7 +39,7 @@ fn items_that_are_null_or_absent_are_none() {
 }
 
 #[test]
-fn odd_metadata_of_a_list_is_read() {
+fn odd_list_metadata_is_read() {
     for (metadata, version, token, remaining) in [
         (
             r#"{"resourceVersion":"7","continue":"","selfLink":"/x"}"#,
@@ -81,7 +81,7 @@ fn odd_metadata_of_a_list_is_read() {
 
 // INV-WIRE-4
 #[test]
-fn a_page_counts_only_if_it_ended_well() {
+fn page_counts_only_if_it_ended_well() {
     let whole =
         format!(r#"{{"kind":"PodList","metadata":{{"resourceVersion":"7"}},"items":[{A}]}}"#);
     for end in 0..whole.len() {
@@ -101,7 +101,7 @@ fn a_page_counts_only_if_it_ended_well() {
 
 // INV-WIRE-4
 #[test]
-fn an_error_that_the_server_wrote_in_or_for_a_list_is_told() {
+fn error_written_into_or_instead_of_a_list_is_returned() {
     let status = r#"{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"etcd is gone","reason":"InternalError","code":500}"#;
     let start = r#"{"kind":"PodList","metadata":{"resourceVersion":"7"},"items":["#;
     for body in [
@@ -125,7 +125,7 @@ fn an_error_that_the_server_wrote_in_or_for_a_list_is_told() {
 }
 
 #[test]
-fn what_is_no_list_is_refused() {
+fn answer_that_is_no_list_is_refused() {
     for (body, kind) in [
         (
             r#"{"kind":"Table","apiVersion":"meta.k8s.io/v1","rows":[]}"#,
@@ -145,6 +145,24 @@ fn what_is_no_list_is_refused() {
             "APIGroupList",
         ),
         (r#"{"kind":null,"items":[]}"#, ""),
+        // An object in place of a list.
+        (
+            r#"{"apiVersion":"demo.example/v1","kind":"Widget","metadata":{"name":"a"},"items":[]}"#,
+            "Widget",
+        ),
+        (
+            r#"{"apiVersion":"demo.example/v1","kind":"Widget","metadata":{},"spec":{}}"#,
+            "Widget",
+        ),
+        (
+            r#"{"apiVersion":"demo.example/v1","kind":"Widget","items":[]}"#,
+            "Widget",
+        ),
+        (r#"{"kind":"Widgets","metadata":{},"items":[]}"#, "Widgets"),
+        (
+            r#"{"apiVersion":"v1","kind":"Pods","metadata":{},"items":[]}"#,
+            "Pods",
+        ),
     ] {
         let (_, end) = list::<Value>(body);
         let kind = kind.to_owned();
@@ -182,7 +200,7 @@ fn what_is_no_list_is_refused() {
 
 // INV-WIRE-9
 #[test]
-fn items_that_are_no_objects_refuse_the_page() {
+fn page_is_refused_when_an_item_is_no_object() {
     for item in ["null", "5", r#""x""#, "[{}]"] {
         let body = format!(r#"{{"kind":"PodList","items":[{A},{item}],"metadata":{{}}}}"#);
         let (items, end) = list::<Value>(&body);
@@ -196,7 +214,7 @@ fn items_that_are_no_objects_refuse_the_page() {
 
 // INV-WIRE-9
 #[test]
-fn items_that_do_not_say_who_they_are_are_set_aside_and_the_page_goes_on() {
+fn list_items_without_usable_key_are_undecodable() {
     for item in [
         "{}",
         r#"{"metadata":null}"#,
@@ -211,13 +229,29 @@ fn items_that_do_not_say_who_they_are_are_set_aside_and_the_page_goes_on() {
         let (mut items, end) = list::<Value>(&body);
         assert_eq!(end, Ok(ListMeta::default()), "{item}");
         assert_eq!(items.len(), 3, "{item}");
-        let Decoded::SetAside(aside) = items.remove(1) else {
-            panic!("{item} is not set aside");
+        let Decoded::Undecodable(undecodable) = items.remove(1) else {
+            panic!("{item} is not undecodable");
         };
-        assert_eq!(aside.key, None, "{item}");
-        assert!(matches!(aside.error, DecodeError::Unnamed { .. }), "{item}");
+        assert_eq!(undecodable.key, None, "{item}");
+        assert!(
+            matches!(undecodable.error, DecodeError::Unnamed { .. }),
+            "{item}"
+        );
         let version = item.contains("3").then(|| "3".into());
-        assert_eq!(aside.resource_version, version, "{item}");
+        assert_eq!(undecodable.version.resource_version, version, "{item}");
+    }
+}
+
+/// `spec.names.listKind` of a custom resource may be any name but the kind's.
+#[test]
+fn list_of_a_custom_resource_may_have_any_kind() {
+    for body in [
+        r#"{"apiVersion":"demo.example/v1","items":[{"kind":"Widget","metadata":{"name":"a"}}],"kind":"WidgetCollection","metadata":{"resourceVersion":"7"}}"#,
+        r#"{"kind":"WidgetCollection","metadata":{"resourceVersion":"7"},"items":[{"metadata":{"name":"a"}}],"apiVersion":"demo.example/v1"}"#,
+    ] {
+        let (items, end) = list::<Dynamic>(body);
+        assert_eq!(end, Ok(ListMeta::at("7".into())));
+        assert_eq!(objects(items)[0].name(), "a");
     }
 }
 
@@ -255,40 +289,55 @@ fn items_take_the_type_of_their_list() {
 
 // INV-WIRE-5
 #[test]
-fn a_copy_that_is_known_is_not_decoded() {
-    let body = r#"{"kind":"PodList","metadata":{"resourceVersion":"9"},"items":[
-        {"metadata":{"name":"same","namespace":"n","uid":"u","resourceVersion":"5"},"spec":5},
-        {"metadata":{"name":"newer","namespace":"n","uid":"u","resourceVersion":"6"},"spec":5},
-        {"metadata":{"name":"other","namespace":"n","uid":"v","resourceVersion":"5"},"spec":5},
-        {"metadata":{"name":"bare","namespace":"n"},"spec":5},
-        {"metadata":{"name":"new","namespace":"n","uid":"u","resourceVersion":"5"},"spec":5}]}"#;
-    let known = |key: &ObjectKey| {
-        assert_eq!(key.namespace(), Some("n"));
-        (key.name() != "new").then(|| Known::new(Some("u".into()), Some("5".into())))
-    };
-    // Its body cannot be decoded, so that it is set aside wherever it is looked at.
+fn list_item_equal_to_stored_object_is_not_decoded() {
     #[derive(Debug, Deserialize)]
     struct Strict {
         #[expect(dead_code, reason = "only read")]
         spec: String,
     }
-    let mut decoder =
-        ListDecoder::<Strict>::new(WireFormat::Json, options()).known(Arc::new(known));
+    let body = r#"{"kind":"PodList","metadata":{"resourceVersion":"9"},"items":[
+        {"metadata":{"name":"same","namespace":"n","uid":"u","resourceVersion":"5"},"spec":5},
+        {"metadata":{"name":"newer","namespace":"n","uid":"u","resourceVersion":"6"},"spec":5},
+        {"metadata":{"name":"older","namespace":"n","uid":"u","resourceVersion":"4"},"spec":5},
+        {"metadata":{"name":"recreated","namespace":"n","uid":"v","resourceVersion":"5"},"spec":5},
+        {"metadata":{"name":"no-uid","namespace":"n","resourceVersion":"5"},"spec":5},
+        {"metadata":{"name":"no-version","namespace":"n","uid":"u"},"spec":5},
+        {"metadata":{"name":"new","namespace":"n","uid":"u","resourceVersion":"5"},"spec":5}]}"#;
+    let object = stored::<View<Strict>>(
+        r#"{"metadata":{"name":"x","uid":"u","resourceVersion":"5"},"spec":""}"#,
+    );
+    // The store's own key, which it shares with its indexes.
+    let key = ObjectKey::namespaced("stored", "x");
+    let newest = {
+        let stored = (key.clone(), Arc::clone(&object));
+        move |key: &ObjectKey| {
+            assert_eq!(key.namespace(), Some("n"));
+            (key.name() != "new").then(|| stored.clone())
+        }
+    };
+    let decoder = ListDecoder::<View<Strict>>::new(WireFormat::Json, options());
+    let mut decoder = decoder.newest(Arc::new(newest));
     decoder.push(body.as_bytes());
-    let mut told = Vec::new();
+    let Some(Ok(Decoded::Unchanged(found, unchanged))) = decoder.next() else {
+        panic!("the first item is the stored object");
+    };
+    assert_eq!(found, key);
+    assert!(Arc::ptr_eq(&unchanged, &object));
+    let mut decoded = Vec::new();
     while let Some(item) = decoder.next() {
-        told.push(match item.expect("the list is good") {
-            Decoded::Unchanged(key) => format!("={}", key.name()),
-            Decoded::SetAside(aside) => aside.key.expect("a name").name().to_owned(),
-            _ => panic!("decoded"),
-        });
+        match item.expect("the list is good") {
+            Decoded::Undecodable(undecodable) => decoded.push(undecodable.key.expect("a name")),
+            other => panic!("{other:?}"),
+        }
     }
-    assert_eq!(told, ["=same", "newer", "other", "bare", "new"]);
+    let names: Vec<_> = decoded.iter().map(ObjectKey::name).collect();
+    let expected = ["newer", "older", "recreated", "no-uid", "no-version", "new"];
+    assert_eq!(names, expected);
 }
 
 // INV-WIRE-10
 #[test]
-fn an_object_that_cannot_be_decoded_is_set_aside_and_the_rest_flows() {
+fn undecodable_list_item_does_not_stop_the_others() {
     #[derive(Debug, Deserialize)]
     struct Widget {
         #[expect(dead_code, reason = "only read")]
@@ -311,25 +360,30 @@ fn an_object_that_cannot_be_decoded_is_set_aside_and_the_rest_flows() {
     let (items, end) = list::<Widget>(&body);
     assert_eq!(end, Ok(ListMeta::at("9".into())));
     assert_eq!(items.len(), 5);
-    let aside = |at: usize| match &items[at] {
-        Decoded::SetAside(aside) => aside,
+    let undecodable = |at: usize| match &items[at] {
+        Decoded::Undecodable(undecodable) => undecodable,
         other => panic!("{other:?}"),
     };
     assert!(matches!(items[0], Decoded::Object(_)) && matches!(items[4], Decoded::Object(_)));
-    assert_eq!(aside(1).key, Some(ObjectKey::namespaced("n", "bad")));
-    assert_eq!(aside(1).uid, Some("u2".into()));
-    assert_eq!(aside(1).resource_version, Some("6".into()));
-    let message = aside(1).error.to_string();
+    assert_eq!(undecodable(1).key, Some(ObjectKey::namespaced("n", "bad")));
+    assert_eq!(undecodable(1).version.uid, Some("u2".into()));
+    assert_eq!(undecodable(1).version.resource_version, Some("6".into()));
+    let message = undecodable(1).error.to_string();
     assert!(
         message.contains(".size") && !message.contains("hunter2"),
         "{message}"
     );
-    assert!(aside(2).error.to_string().contains("no valid JSON"));
-    assert!(aside(3).error.to_string().contains("nested too deeply"));
+    assert!(undecodable(2).error.to_string().contains("no valid JSON"));
+    assert!(
+        undecodable(3)
+            .error
+            .to_string()
+            .contains("nested too deeply")
+    );
 }
 
 #[test]
-fn limits_are_kept_however_the_bytes_arrive() {
+fn limits_hold_however_bytes_are_cut() {
     let long = format!(r#"{{"metadata":{{"name":"{}"}}}}"#, "x".repeat(500));
     let body = format!(r#"{{"kind":"PodList","items":[{A},{long}]}}"#);
     let cases = [

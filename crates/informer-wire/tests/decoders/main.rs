@@ -7,11 +7,11 @@ mod watches;
 
 use std::sync::Arc;
 
-use informer_store::{Known, Object, ObjectKey};
+use informer_store::{Object, ObjectKey, ObjectVersion, Uid};
 use informer_wire::{
     Compact, DecodeError, DecodeOptions, Decoded, Dynamic, FromWire, Interner, Limits, ListDecoder,
-    ListMeta, Metadata, ObjectForm, ObjectMeta, ReadVerb, Resource, Scope, Status, StreamEnd, View,
-    WatchDecoder, WatchEvent, WireFormat, decode_object,
+    ListMeta, ObjectForm, ObjectMeta, PartialObjectMetadata, ReadVerb, Resource, Scope, Status,
+    StreamEnd, View, WatchDecoder, WatchEvent, WireFormat, decode_object,
 };
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -51,7 +51,7 @@ fn list<K: FromWire>(body: &str) -> (Vec<Decoded<K>>, Result<ListMeta, DecodeErr
 fn objects<K>(items: Vec<Decoded<K>>) -> Vec<K> {
     let object = |item| match item {
         Decoded::Object(object) => object,
-        Decoded::SetAside(aside) => panic!("set aside: {aside:?}"),
+        Decoded::Undecodable(undecodable) => panic!("{undecodable:?}"),
         _ => panic!("no object"),
     };
     items.into_iter().map(object).collect()
@@ -67,6 +67,11 @@ fn only_event<K: FromWire>(body: &str) -> Result<WatchEvent<K>, DecodeError> {
     let mut events = watch(body);
     assert_eq!(events.len(), 1, "{body}");
     events.remove(0)
+}
+
+/// Decodes an object that a store could hold.
+fn stored<K: FromWire>(text: &str) -> Arc<K> {
+    Arc::new(decode_object(WireFormat::Json, text.as_bytes(), &options()).expect("an object"))
 }
 
 const A: &str = r#"{"metadata":{"name":"a","namespace":"n","uid":"u1","resourceVersion":"5"}}"#;

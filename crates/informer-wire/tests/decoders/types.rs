@@ -9,7 +9,7 @@ struct Spec {
 }
 
 #[test]
-fn a_view_holds_the_metadata_and_its_fields() -> Result<(), DecodeError> {
+fn view_holds_metadata_and_fields() -> Result<(), DecodeError> {
     for json in [
         r#"{"kind":"A","spec":3,"metadata":{"name":"a","managedFields":[1]},"status":{}}"#,
         r#"{"metadata":{"name":"a"},"spec":3,"kind":"A"}"#,
@@ -32,7 +32,7 @@ fn a_view_holds_the_metadata_and_its_fields() -> Result<(), DecodeError> {
 }
 
 #[test]
-fn metadata_says_the_kind_that_was_asked_for() -> Result<(), DecodeError> {
+fn metadata_has_the_requested_kind() -> Result<(), DecodeError> {
     let partial = br#"{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1","metadata":{"name":"a"}}"#;
     let whole = br#"{"kind":"Pod","apiVersion":"v1","metadata":{"name":"a"},"spec":{}}"#;
     let asked = options().resource(Resource::core("v1", "Pod", "pods", Scope::Namespaced));
@@ -42,17 +42,39 @@ fn metadata_says_the_kind_that_was_asked_for() -> Result<(), DecodeError> {
         (&partial[..], asked.clone(), ("v1", "Pod")),
         (&whole[..], asked, ("v1", "Pod")),
     ] {
-        let metadata: Metadata = decode_object(WireFormat::Json, json, &options)?;
+        let metadata: PartialObjectMetadata = decode_object(WireFormat::Json, json, &options)?;
         assert_eq!((metadata.api_version(), metadata.kind()), types);
         assert_eq!(Object::name(&metadata), "a");
     }
     Ok(())
 }
 
+/// INV-REFL-6
 #[test]
-fn metadata_is_asked_for_in_the_form_of_the_request() {
+fn versions_that_a_transform_drops_can_be_restored() -> Result<(), DecodeError> {
+    fn check<K: Object + FromWire>() -> Result<(), DecodeError> {
+        let json = br#"{"metadata":{"name":"a","uid":"1","resourceVersion":"7"}}"#;
+        let mut object: K = decode_object(WireFormat::Json, json, &options())?;
+        let version = ObjectVersion::of(&object);
+        assert!(object.restore_version(&ObjectVersion::new(None, None)));
+        assert_eq!((object.uid(), object.resource_version()), (None, None));
+        assert!(object.restore_version(&version));
+        let uid = Some(Uid::new("1"));
+        assert_eq!(
+            (object.uid(), object.resource_version()),
+            (uid, Some(7.into()))
+        );
+        Ok(())
+    }
+    check::<View<Spec>>()?;
+    check::<Compact<Spec>>()?;
+    check::<PartialObjectMetadata>()
+}
+
+#[test]
+fn metadata_is_requested_in_the_form_of_the_verb() {
     let json = [WireFormat::Json];
-    let accept = |verb| Metadata::form().accept(verb, &json);
+    let accept = |verb| PartialObjectMetadata::form().accept(verb, &json);
     assert!(accept(ReadVerb::List).contains("as=PartialObjectMetadataList;"));
     assert!(accept(ReadVerb::Watch).contains("as=PartialObjectMetadata;"));
     assert!(accept(ReadVerb::Get).contains("as=PartialObjectMetadata;"));
@@ -134,7 +156,7 @@ fn single_fields_of_a_compact_object_are_read_by_path() -> Result<(), DecodeErro
 }
 
 #[test]
-fn a_compact_object_holds_no_more_than_its_bytes() -> Result<(), DecodeError> {
+fn compact_object_holds_no_more_than_its_bytes() -> Result<(), DecodeError> {
     let json = br#"{"kind":"A","apiVersion":"v1","metadata":{"name":"a","managedFields":[{"x":1}]},"spec":{"b":1}}"#;
     let object: Dynamic = decode_object(WireFormat::Json, json, &options())?;
     assert_eq!(object.raw(), br#"{"spec":{"b":1}}"#);
@@ -149,10 +171,10 @@ fn a_compact_object_holds_no_more_than_its_bytes() -> Result<(), DecodeError> {
 #[test]
 fn objects_of_one_interner_share_their_texts() -> Result<(), DecodeError> {
     let json = br#"{"metadata":{"name":"a","namespace":"n","labels":{"app":"shop"}}}"#;
-    let decode = |options: &DecodeOptions| -> Result<Metadata, DecodeError> {
+    let decode = |options: &DecodeOptions| -> Result<PartialObjectMetadata, DecodeError> {
         decode_object(WireFormat::Json, json, options)
     };
-    let address = |object: &Metadata| object.metadata().label("app").map(str::as_ptr);
+    let address = |object: &PartialObjectMetadata| object.metadata().label("app").map(str::as_ptr);
     let shared = options().interner(Interner::default());
     assert_eq!(
         address(&decode(&shared)?),
@@ -164,7 +186,7 @@ fn objects_of_one_interner_share_their_texts() -> Result<(), DecodeError> {
 }
 
 #[test]
-fn a_status_in_place_of_an_object_is_an_error() {
+fn status_in_place_of_an_object_is_an_error() {
     let status = br#"{"kind":"Status","code":409,"reason":"Conflict","status":"Failure"}"#;
     let error = decode_object::<Value>(WireFormat::Json, status, &options()).expect_err("a status");
     assert!(error.status().is_some_and(Status::is_conflict));
@@ -185,7 +207,7 @@ fn a_status_in_place_of_an_object_is_an_error() {
 
 // RF5: an object of another kind is no object of this resource, in either format's forms.
 #[test]
-fn an_object_of_another_kind_is_set_aside_without_a_key() {
+fn object_of_another_kind_is_undecodable_without_key() {
     let pods = Resource::new("", "v1", "Pod", "pods", Scope::Namespaced);
     let asked = || options().resource(pods.clone());
     let secret = A.replacen('{', r#"{"apiVersion":"v1","kind":"Secret","#, 1);
@@ -216,11 +238,11 @@ fn an_object_of_another_kind_is_set_aside_without_a_key() {
 }
 
 fn assert_foreign<K: std::fmt::Debug>(item: Decoded<K>) {
-    let Decoded::SetAside(aside) = item else {
+    let Decoded::Undecodable(undecodable) = item else {
         panic!("taken: {item:?}");
     };
-    assert_eq!(aside.key, None);
-    match aside.error {
+    assert_eq!(undecodable.key, None);
+    match undecodable.error {
         DecodeError::UnexpectedKind { kind, .. } => assert_eq!(kind, "Secret"),
         other => panic!("{other:?}"),
     }

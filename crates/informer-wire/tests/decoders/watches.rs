@@ -4,7 +4,7 @@ use super::*;
 
 // INV-WIRE-3
 #[test]
-fn type_and_object_may_come_in_either_order() {
+fn type_and_object_may_be_in_either_order() {
     for body in [
         format!(r#"{{"type":"ADDED","object":{A}}}"#),
         format!(r#"{{"object":{A},"extra":[1],"type":"ADDED"}}"#),
@@ -18,7 +18,7 @@ fn type_and_object_may_come_in_either_order() {
 }
 
 #[test]
-fn frames_need_no_line_ends_and_stand_blank_lines() {
+fn frames_need_no_line_ends_and_may_have_blank_lines() {
     let event = format!(r#"{{"type":"MODIFIED","object":{A}}}"#);
     for body in [
         format!("{event}{event}"),
@@ -33,7 +33,7 @@ fn frames_need_no_line_ends_and_stand_blank_lines() {
 }
 
 #[test]
-fn a_frame_that_broke_off_is_thrown_away() {
+fn incomplete_frame_is_discarded() {
     let event = format!(r#"{{"type":"ADDED","object":{A}}}"#);
     for end in 1..event.len() {
         let mut decoder = WatchDecoder::<Value>::new(WireFormat::Json, options());
@@ -50,7 +50,7 @@ fn a_frame_that_broke_off_is_thrown_away() {
 }
 
 #[test]
-fn bookmarks_are_read_without_the_type() {
+fn bookmark_is_read_whatever_the_type_requires() {
     #[derive(Debug, Deserialize)]
     struct Never {
         #[expect(dead_code, reason = "only read")]
@@ -95,20 +95,20 @@ fn bookmarks_are_read_without_the_type() {
 }
 
 #[test]
-fn errors_are_told_whatever_they_hold() {
-    let told = |body: &str| match only_event::<Value>(body) {
+fn error_event_is_returned_whatever_it_holds() {
+    let error_of = |body: &str| match only_event::<Value>(body) {
         Ok(WatchEvent::Error(status)) => status,
         other => panic!("{body}: {other:?}"),
     };
-    let status = told(
+    let status = error_of(
         r#"{"type":"ERROR","object":{"kind":"Status","status":"Failure","reason":"Expired","code":410}}"#,
     );
     assert!(status.is_expired());
-    assert!(told(r#"{"object":{"code":410},"type":"ERROR"}"#).is_expired());
+    assert!(error_of(r#"{"object":{"code":410},"type":"ERROR"}"#).is_expired());
     // Some servers write the error in place of the event.
     let bare =
         r#"{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Expired","code":410}"#;
-    assert!(told(bare).is_expired());
+    assert!(error_of(bare).is_expired());
     for object in [
         "null",
         "5",
@@ -117,55 +117,82 @@ fn errors_are_told_whatever_they_hold() {
         r#"{"kind":"Status","code":"x"}"#,
         "[]",
     ] {
-        let status = told(&format!(r#"{{"type":"ERROR","object":{object}}}"#));
+        let status = error_of(&format!(r#"{{"type":"ERROR","object":{object}}}"#));
         assert_eq!((status.code, status.is_expired()), (500, false), "{object}");
         assert!(!status.message.is_empty());
     }
-    assert_eq!(told(r#"{"type":"ERROR"}"#).code, 500);
+    assert_eq!(error_of(r#"{"type":"ERROR"}"#).code, 500);
 }
 
 #[test]
-fn events_of_unknown_types_are_named() {
+fn unknown_event_type_is_returned() {
     let long = "Y".repeat(1000);
-    for (name, told) in [
+    for (name, returned) in [
         ("REORDERED", "REORDERED"),
         ("", ""),
         ("added", "added"),
         (&long, &long[..64]),
     ] {
         match only_event::<Value>(&format!(r#"{{"type":"{name}","object":{A}}}"#)) {
-            Ok(WatchEvent::Unknown(name)) => assert_eq!(name, told),
+            Ok(WatchEvent::Unknown(name)) => assert_eq!(name, returned),
             other => panic!("{other:?}"),
         }
     }
 }
 
+/// The object of the only event of a body.
+fn only_object<K: FromWire + std::fmt::Debug>(body: &str) -> Decoded<K> {
+    match only_event::<K>(body) {
+        Ok(
+            WatchEvent::Added(object) | WatchEvent::Modified(object) | WatchEvent::Deleted(object),
+        ) => object,
+        other => panic!("{body}: {other:?}"),
+    }
+}
+
 // INV-WIRE-9
 #[test]
-fn objects_that_do_not_say_who_they_are_are_errors() {
-    for kind in ["ADDED", "MODIFIED", "DELETED"] {
-        for object in [
+fn event_without_usable_key_is_undecodable_without_key() {
+    let bodies = |kind: &str| {
+        let objects = [
             "null",
             "{}",
+            "7",
+            "[]",
+            r#""a""#,
             r#"{"metadata":null}"#,
             r#"{"metadata":{"name":null}}"#,
-            "7",
-        ] {
-            let body = format!(r#"{{"type":"{kind}","object":{object}}}"#);
-            let error = only_event::<Value>(&body).expect_err("nobody can tell which object it is");
-            assert!(matches!(
-                error,
-                DecodeError::Unnamed { .. } | DecodeError::Malformed { .. }
-            ));
+            r#"{"metadata":{"name":5}}"#,
+            r#"{"metadata":{"name":"a/b"}}"#,
+            r#"{"metadata":{"name":"a","namespace":"n/m"}}"#,
+            r#"{"metadata":{},"metadata":{"name":"a"}}"#,
+            r#"{"kind":"Table","apiVersion":"meta.k8s.io/v1","rows":[]}"#,
+            r#"{"kind":"Status","code":"x"}"#,
+        ];
+        let with_object = move |object| format!(r#"{{"type":"{kind}","object":{object}}}"#);
+        let mut bodies: Vec<String> = objects.map(with_object).into();
+        bodies.push(format!(r#"{{"type":"{kind}"}}"#));
+        bodies
+    };
+    for body in ["ADDED", "MODIFIED", "DELETED"]
+        .into_iter()
+        .flat_map(bodies)
+    {
+        match only_object::<Value>(&body) {
+            Decoded::Undecodable(undecodable) => assert_eq!(undecodable.key, None, "{body}"),
+            other => panic!("{body}: {other:?}"),
         }
-        assert!(only_event::<Value>(&format!(r#"{{"type":"{kind}"}}"#)).is_err());
     }
-    let table =
-        r#"{"type":"ADDED","object":{"kind":"Table","apiVersion":"meta.k8s.io/v1","rows":[]}}"#;
-    assert!(matches!(
-        only_event::<Value>(table),
-        Err(DecodeError::UnexpectedKind { .. })
-    ));
+    let body = r#"{"type":"DELETED","object":{"metadata":{"uid":"u","resourceVersion":"7"}}}"#;
+    let Decoded::Undecodable(undecodable) = only_object::<Value>(body) else {
+        panic!("it has no name");
+    };
+    let version = ObjectVersion::new(Some("u".into()), Some("7".into()));
+    assert_eq!(undecodable.version, version);
+}
+
+#[test]
+fn event_without_type_or_with_status_as_object_is_an_error() {
     for body in [r#"{"object":{}}"#, r#"{"type":5,"object":{}}"#, "{}"] {
         assert!(
             matches!(
@@ -175,11 +202,16 @@ fn objects_that_do_not_say_who_they_are_are_errors() {
             "{body}"
         );
     }
+    let body = r#"{"type":"ADDED","object":{"kind":"Status","reason":"Expired","code":410}}"#;
+    assert!(matches!(
+        only_event::<Value>(body),
+        Err(DecodeError::Status(status)) if status.is_expired()
+    ));
 }
 
 // INV-WIRE-10
 #[test]
-fn a_deletion_is_told_even_if_its_object_cannot_be_decoded() {
+fn deletion_of_undecodable_object_has_its_key() {
     #[derive(Debug, Deserialize)]
     struct Strict {
         #[expect(dead_code, reason = "only read")]
@@ -187,9 +219,9 @@ fn a_deletion_is_told_even_if_its_object_cannot_be_decoded() {
     }
     let body = r#"{"type":"DELETED","object":{"size":-1,"metadata":{"name":"a","uid":"u","resourceVersion":"7"}}}"#;
     match only_event::<Strict>(body) {
-        Ok(WatchEvent::Deleted(Decoded::SetAside(aside))) => {
-            assert_eq!(aside.key, Some(ObjectKey::cluster_scoped("a")));
-            assert_eq!(aside.resource_version, Some("7".into()));
+        Ok(WatchEvent::Deleted(Decoded::Undecodable(undecodable))) => {
+            assert_eq!(undecodable.key, Some(ObjectKey::cluster_scoped("a")));
+            assert_eq!(undecodable.version.resource_version, Some("7".into()));
         }
         other => panic!("{other:?}"),
     }
@@ -197,28 +229,38 @@ fn a_deletion_is_told_even_if_its_object_cannot_be_decoded() {
 
 // INV-WIRE-5
 #[test]
-fn a_known_copy_is_unchanged_but_its_deletion_is_news() {
+fn event_equal_to_stored_object_is_not_decoded_unless_deleted() {
     let events =
         ["ADDED", "MODIFIED", "DELETED"].map(|kind| format!(r#"{{"type":"{kind}","object":{A}}}"#));
-    let known = |_: &ObjectKey| Some(Known::new(Some("u1".into()), Some("5".into())));
-    let mut decoder =
-        WatchDecoder::<Value>::new(WireFormat::Json, options()).known(Arc::new(known));
+    let object = stored::<Dynamic>(A);
+    let newest = {
+        let object = Arc::clone(&object);
+        move |key: &ObjectKey| Some((key.clone(), Arc::clone(&object)))
+    };
+    let decoder = WatchDecoder::<Dynamic>::new(WireFormat::Json, options());
+    let mut decoder = decoder.newest(Arc::new(newest));
     decoder.push(events.concat().as_bytes());
     let mut next = || decoder.next().expect("an event").expect("a good one");
-    assert!(matches!(next(), WatchEvent::Added(Decoded::Unchanged(_))));
-    assert!(matches!(
-        next(),
-        WatchEvent::Modified(Decoded::Unchanged(_))
-    ));
+    for _ in 0..2 {
+        match next() {
+            WatchEvent::Added(Decoded::Unchanged(key, unchanged))
+            | WatchEvent::Modified(Decoded::Unchanged(key, unchanged)) => {
+                assert_eq!(key, ObjectKey::namespaced("n", "a"));
+                assert!(Arc::ptr_eq(&unchanged, &object));
+            }
+            other => panic!("{other:?}"),
+        }
+    }
     assert!(matches!(next(), WatchEvent::Deleted(Decoded::Object(_))));
 }
 
-// INV-WIRE-5: what is known says nothing of the changes behind the first state.
+// INV-WIRE-5
 #[test]
-fn behind_the_first_state_every_object_is_decoded() {
-    let known = |_: &ObjectKey| Some(Known::new(Some("u1".into()), Some("5".into())));
-    let mut decoder =
-        WatchDecoder::<Value>::new(WireFormat::Json, options()).known(Arc::new(known));
+fn every_object_behind_the_initial_events_is_decoded() {
+    let object = stored::<Dynamic>(A);
+    let newest = move |key: &ObjectKey| Some((key.clone(), Arc::clone(&object)));
+    let decoder = WatchDecoder::<Dynamic>::new(WireFormat::Json, options());
+    let mut decoder = decoder.newest(Arc::new(newest));
     let added = format!(r#"{{"type":"ADDED","object":{A}}}"#);
     let bookmark = |annotations: &str| {
         format!(
@@ -232,7 +274,7 @@ fn behind_the_first_state_every_object_is_decoded() {
     }
     let seen: Vec<_> = std::iter::from_fn(|| decoder.next())
         .map(|event| match event.expect("a good one") {
-            WatchEvent::Added(Decoded::Unchanged(_)) => "unchanged",
+            WatchEvent::Added(Decoded::Unchanged(..)) => "unchanged",
             WatchEvent::Added(Decoded::Object(_)) => "decoded",
             _ => "bookmark",
         })
@@ -245,7 +287,7 @@ fn behind_the_first_state_every_object_is_decoded() {
 
 // INV-WIRE-2, INV-WIRE-3: events in the form that servers write are cut in one step if they are all there.
 #[test]
-fn the_usual_form_of_events_is_read_as_any_other() {
+fn usual_form_of_events_is_read_as_any_other() {
     let object =
         r#"{"kind":"Pod","metadata":{"name":"a","annotations":{"x":"}\\\"{"}},"spec":{"n":[1]}}"#;
     let deep = format!(
@@ -296,7 +338,7 @@ fn the_usual_form_of_events_is_read_as_any_other() {
 }
 
 #[test]
-fn a_broken_stream_gives_one_error_and_nothing_more() {
+fn broken_stream_ends_with_one_error() {
     for (body, limits) in [
         ("<html>", Limits::default()),
         ("}", Limits::default()),

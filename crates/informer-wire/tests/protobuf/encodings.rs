@@ -95,7 +95,7 @@ fn config_map(message: &[u8]) -> Result<Value, DecodeError> {
 
 // INV-WIRE-16
 #[test]
-fn elements_of_a_list_that_lie_apart_are_one_list() {
+fn scattered_elements_are_one_list() {
     let spec = |container: &str| json!({"spec": {"containers": [{"name": container}]}, "metadata": {"name": "a"}});
     let message = |pod: &Value| protobuf::message("v1", "Pod", pod).unwrap();
     let both = [message(&spec("a")), message(&spec("b"))].concat();
@@ -112,7 +112,7 @@ fn elements_of_a_list_that_lie_apart_are_one_list() {
 
 // INV-WIRE-16
 #[test]
-fn of_a_key_that_comes_twice_the_last_counts_and_what_is_missing_is_empty() {
+fn last_of_repeated_keys_counts_and_missing_values_are_empty() {
     let mut message = Vec::new();
     let entry = |parts: &[(u32, &str)]| {
         let mut entry = Vec::new();
@@ -139,7 +139,8 @@ fn what_is_no_utf8_is_shown_as_json_would_show_it() {
         config_map(&message).unwrap()["metadata"]["name"],
         "a\u{fffd}b"
     );
-    let object: Metadata = decode(&protobuf::envelope("v1", "ConfigMap", &message)).unwrap();
+    let object: PartialObjectMetadata =
+        decode(&protobuf::envelope("v1", "ConfigMap", &message)).unwrap();
     assert_eq!(object.metadata().name(), "a\u{fffd}b");
 }
 
@@ -175,7 +176,7 @@ fn numbers_may_be_packed() {
 
 // INV-WIRE-13
 #[test]
-fn putting_fields_in_order_takes_no_more_memory_than_they_do() {
+fn ordering_fields_takes_no_more_memory_than_the_fields() {
     // A name, then hundreds of thousands of unknown fields of two bytes, then what comes out of order.
     let mut message = Vec::new();
     protobuf::write_bytes(2, &[], &mut message);

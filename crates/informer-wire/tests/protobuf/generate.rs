@@ -200,7 +200,7 @@ proptest! {
         let bytes = protobuf::object(&object).map_err(|error| TestCaseError::fail(error.to_string()))?;
         if object["kind"] == "Status" {
             let error = decode_object::<Value>(PROTOBUF, &bytes, &keep()).expect_err("an error of the server");
-            prop_assert!(error.status().is_some() || error.to_string().contains("cannot be read"));
+            prop_assert!(error.status().is_some() || error.to_string().contains("unreadable Status"));
             return Ok(());
         }
         let decoded: Value = decode_object(PROTOBUF, &bytes, &keep())

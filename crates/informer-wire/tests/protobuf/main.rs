@@ -11,8 +11,8 @@ mod watches;
 use informer_testkit::protobuf;
 use informer_wire::{
     Compact, DecodeError, DecodeOptions, Decoded, Dynamic, FromWire, Limits, ListDecoder, ListMeta,
-    Metadata, ObjectMeta, Resource, Status, StreamEnd, View, WatchDecoder, WatchEvent, WireFormat,
-    decode_object,
+    ObjectMeta, PartialObjectMetadata, Resource, Status, StreamEnd, View, WatchDecoder, WatchEvent,
+    WireFormat, decode_object,
 };
 use serde::Deserialize;
 use serde_json::{Value, json};

@@ -33,7 +33,7 @@ fn from_protobuf<K: FromWire>(object: &Value) -> K {
 
 // INV-WIRE-15
 #[test]
-fn every_type_is_the_same_from_both_formats() {
+fn every_type_is_equal_from_both_formats() {
     // As a server would write it, with all that it fills in.
     let pod: Value = decode_object(
         PROTOBUF,
@@ -49,7 +49,10 @@ fn every_type_is_the_same_from_both_formats() {
         from_protobuf::<View<Fields>>(&pod),
         from_json::<View<Fields>>(&pod)
     );
-    assert_eq!(from_protobuf::<Metadata>(&pod), from_json::<Metadata>(&pod));
+    assert_eq!(
+        from_protobuf::<PartialObjectMetadata>(&pod),
+        from_json::<PartialObjectMetadata>(&pod)
+    );
     let [protobuf, json] = [
         from_protobuf::<Compact<Pod>>(&pod),
         from_json::<Compact<Pod>>(&pod),
@@ -62,7 +65,7 @@ fn every_type_is_the_same_from_both_formats() {
 
 // INV-WIRE-7
 #[test]
-fn a_compact_object_gives_all_that_it_holds() {
+fn compact_object_returns_all_that_it_holds() {
     let pod: Value = decode_object(PROTOBUF, &enveloped(&pod()), &options()).unwrap();
     let compact: Dynamic = from_protobuf(&pod);
     assert_eq!((compact.api_version(), compact.kind()), ("v1", "Pod"));
@@ -144,8 +147,8 @@ fn fields_within_raw_json_are_read_by_their_path() {
 }
 
 #[test]
-fn metadata_is_read_and_written_as_the_server_has_it() {
-    let pod: Metadata = from_protobuf(&pod());
+fn metadata_is_read_and_written_as_on_the_server() {
+    let pod: PartialObjectMetadata = from_protobuf(&pod());
     let meta = pod.metadata();
     assert_eq!((meta.namespace(), meta.name()), (Some("n"), "a"));
     assert_eq!(meta.label("app"), Some("shop"));
@@ -170,7 +173,8 @@ fn metadata_is_read_and_written_as_the_server_has_it() {
 fn objects_of_one_interner_share_their_texts() {
     let shared = options().interner(Interner::default());
     let address = || {
-        let pod: Metadata = decode_object(PROTOBUF, &enveloped(&pod()), &shared).unwrap();
+        let pod: PartialObjectMetadata =
+            decode_object(PROTOBUF, &enveloped(&pod()), &shared).unwrap();
         pod.metadata().label("app").map(str::as_ptr)
     };
     assert_eq!(address(), address());
@@ -178,7 +182,7 @@ fn objects_of_one_interner_share_their_texts() {
 
 /// Shapes that users' types have, beyond what k8s-openapi's have.
 #[test]
-fn types_of_every_shape_read_what_they_would_read_from_json() {
+fn types_of_every_shape_read_protobuf_as_json() {
     #[derive(Debug, PartialEq, Deserialize)]
     struct Newtype(String);
     #[derive(Debug, PartialEq, Deserialize)]
@@ -282,7 +286,7 @@ fn types_of_every_shape_read_what_they_would_read_from_json() {
 }
 
 #[test]
-fn required_lists_that_are_absent_are_empty() {
+fn absent_required_list_is_empty() {
     #[derive(Debug, Deserialize)]
     struct Role {
         rules: Vec<Value>,
@@ -299,7 +303,7 @@ fn required_lists_that_are_absent_are_empty() {
 }
 
 #[test]
-fn an_object_within_an_object_may_have_an_envelope_of_its_own() {
+fn nested_object_may_have_an_envelope() {
     let inner = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "b"}, "data": {"x": "y"}});
     let mut raw = Vec::new();
     protobuf::write_bytes(1, &enveloped(&inner), &mut raw);
@@ -330,7 +334,7 @@ fn an_object_within_an_object_may_have_an_envelope_of_its_own() {
 
 // INV-WIRE-10
 #[test]
-fn errors_say_where_and_quote_nothing() {
+fn protobuf_error_names_its_place_and_quotes_nothing() {
     #[derive(Debug, Deserialize)]
     #[allow(dead_code, reason = "it is only decoded")]
     struct Wrong {
@@ -368,7 +372,7 @@ fn errors_say_where_and_quote_nothing() {
     assert!(
         error
             .to_string()
-            .contains("reaches over the end of the bytes at .spec"),
+            .contains("length exceeds the bytes at .spec"),
         "{error}"
     );
     let mut revision = Vec::new();
@@ -378,24 +382,30 @@ fn errors_say_where_and_quote_nothing() {
     assert!(
         error
             .to_string()
-            .contains("JSON within the protobuf is not valid at .data"),
+            .contains("invalid JSON within protobuf at .data"),
         "{error}"
     );
 }
 
 #[test]
-fn an_unknown_kind_gives_its_metadata_and_an_error_for_the_rest() {
+fn unknown_kind_has_metadata_only() {
     let mut message = Vec::new();
     protobuf::write_bytes(1, &[0x0a, 1, b'a'], &mut message);
     let bytes = protobuf::envelope("demo.example/v1", "Widget", &message);
-    assert_eq!(decode::<Metadata>(&bytes).unwrap().metadata().name(), "a");
+    assert_eq!(
+        decode::<PartialObjectMetadata>(&bytes)
+            .unwrap()
+            .metadata()
+            .name(),
+        "a"
+    );
     let widget: Dynamic = decode(&bytes).unwrap();
     assert_eq!(widget.kind(), "Widget");
     for error in [
         decode::<Value>(&bytes).expect_err("no table"),
         widget.decode().expect_err("no table"),
     ] {
-        assert!(error.to_string().contains("no table"), "{error}");
+        assert!(error.to_string().contains("unknown kind"), "{error}");
     }
     assert!(widget.field::<Value>("/spec").is_err());
     assert!(widget.to_json().is_err());
@@ -403,7 +413,7 @@ fn an_unknown_kind_gives_its_metadata_and_an_error_for_the_rest() {
 }
 
 #[test]
-fn a_status_in_place_of_an_object_is_an_error() {
+fn status_in_place_of_an_object_is_an_error() {
     let status = json!({"apiVersion": "v1", "kind": "Status", "metadata": {}, "status": "Failure", "message": "no", "reason": "Forbidden",
         "details": {"name": "a", "kind": "pods", "retryAfterSeconds": 3, "causes": [{"reason": "r", "message": "m", "field": "f"}]}, "code": 403});
     let bytes = enveloped(&status);
@@ -456,7 +466,7 @@ fn broken_bytes_are_errors() {
 }
 
 #[test]
-fn the_metadata_may_come_in_parts() {
+fn metadata_may_be_in_parts() {
     let mut message = Vec::new();
     protobuf::write_bytes(1, &[0x0a, 1, b'a'], &mut message);
     message.extend(protobuf::message("v1", "Pod", &json!({"spec": {"nodeName": "x"}})).unwrap());
@@ -464,7 +474,7 @@ fn the_metadata_may_come_in_parts() {
     protobuf::write_bytes(1, &[0x1a, 1, b'n', 0x0a, 1, b'b'], &mut rest);
     message.extend(rest);
     let bytes = protobuf::envelope("v1", "Pod", &message);
-    let meta: Metadata = decode(&bytes).unwrap();
+    let meta: PartialObjectMetadata = decode(&bytes).unwrap();
     assert_eq!(
         (meta.metadata().namespace(), meta.metadata().name()),
         (Some("n"), "b")
@@ -485,7 +495,7 @@ fn the_metadata_may_come_in_parts() {
 }
 
 #[test]
-fn the_table_says_which_resources_have_protobuf() {
+fn table_lists_resources_with_protobuf() {
     for name in [
         "pods",
         "deployments",
@@ -498,7 +508,10 @@ fn the_table_says_which_resources_have_protobuf() {
     // Their protobuf is in none of the modules that the table is made from.
     assert!(!Resource::builtin("crd").unwrap().has_protobuf());
     let meta: ObjectMeta = serde_json::from_value(pod()["metadata"].clone()).unwrap();
-    assert_eq!(&meta, from_protobuf::<Metadata>(&pod()).metadata());
+    assert_eq!(
+        &meta,
+        from_protobuf::<PartialObjectMetadata>(&pod()).metadata()
+    );
 }
 
 // INV-WIRE-18
@@ -517,7 +530,7 @@ fn chosen_paths_and_annotations_are_dropped_from_both_formats_alike() {
     let read = |format, bytes: &[u8]| {
         let value: Value = decode_object(format, bytes, &dropped).unwrap();
         let compact: Dynamic = decode_object(format, bytes, &dropped).unwrap();
-        let meta: Metadata = decode_object(format, bytes, &dropped).unwrap();
+        let meta: PartialObjectMetadata = decode_object(format, bytes, &dropped).unwrap();
         let view: View<Value> = decode_object(format, bytes, &dropped).unwrap();
         assert_eq!(compact.decode().unwrap(), value);
         assert_eq!(view.metadata, *meta.metadata());
@@ -544,7 +557,7 @@ fn chosen_paths_and_annotations_are_dropped_from_both_formats_alike() {
 
 // INV-WIRE-18
 #[test]
-fn what_becomes_empty_is_as_a_server_writes_it_in_both_formats() {
+fn emptied_values_are_as_a_server_writes_them_in_both_formats() {
     let pod: Value = decode_object(PROTOBUF, &enveloped(&json!({"apiVersion": "v1", "kind": "Pod",
         "metadata": {"name": "a", "labels": {"l": "1"}, "finalizers": ["f"]},
         "spec": {"nodeSelector": {"disk": "ssd"}, "tolerations": [{"key": "k"}], "containers": [{"name": "c",
@@ -621,7 +634,7 @@ fn paths_lead_into_raw_json_and_maps() {
     let mut message = Vec::new();
     protobuf::write_bytes(1, &metadata, &mut message);
     let widget = protobuf::envelope("demo.example/v1", "Widget", &message);
-    let read: Metadata =
+    let read: PartialObjectMetadata =
         decode_object(PROTOBUF, &widget, &options().drop_annotation("note")).unwrap();
     assert_eq!(
         (read.metadata().name(), read.metadata().annotations().len()),

@@ -63,7 +63,7 @@ fn events_are_the_same_however_they_are_cut() {
 }
 
 #[test]
-fn an_event_that_broke_off_is_thrown_away() {
+fn incomplete_event_is_discarded() {
     let whole = event("ADDED", &pod());
     for cut in 1..whole.len() {
         let (events, end) = watch::<Value>(&[&whole, &whole[..cut]]);
@@ -75,7 +75,7 @@ fn an_event_that_broke_off_is_thrown_away() {
 }
 
 #[test]
-fn errors_come_in_each_form() {
+fn error_event_is_read_in_each_encoding() {
     let status = json!({"apiVersion": "v1", "kind": "Status", "status": "Failure", "reason": "Expired", "code": 410, "message": "too old"});
     let json = br#"{"kind":"Status","status":"Failure","reason":"Expired","code":410,"message":"too old"}"#;
     let bare = enveloped(&status);
@@ -99,7 +99,7 @@ fn errors_come_in_each_form() {
 }
 
 #[test]
-fn an_event_may_hold_json_or_an_envelope_of_its_own() {
+fn event_may_hold_json_or_an_envelope() {
     let frame = protobuf::watch_event(
         "ADDED",
         br#"{"apiVersion":"v1","kind":"Pod","metadata":{"name":"a"}}"#,
@@ -119,21 +119,41 @@ fn an_event_may_hold_json_or_an_envelope_of_its_own() {
 }
 
 #[test]
-fn an_unknown_type_of_event_is_told() {
+fn unknown_event_type_is_returned() {
     let (events, _) = watch::<Value>(&[&event("SPLIT", &pod())]);
     assert!(matches!(&events[0], Ok(WatchEvent::Unknown(kind)) if kind == "SPLIT"));
 }
 
 // INV-WIRE-9
 #[test]
-fn events_that_do_not_say_enough_are_errors() {
+fn event_without_usable_key_is_undecodable_without_key() {
     let nameless = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {}});
     for frame in [
-        event("ADDED", &nameless),
-        event("BOOKMARK", &nameless),
-        protobuf::watch_event("ADDED", b""),
+        event("DELETED", &nameless),
+        protobuf::watch_event("DELETED", b""),
+        protobuf::watch_event("DELETED", b"{}"),
+        protobuf::watch_event("DELETED", br#"{"metadata":{},"metadata":{}}"#),
+    ] {
+        let (mut events, _) = watch::<Value>(&[&frame]);
+        match events.remove(0) {
+            Ok(WatchEvent::Deleted(Decoded::Undecodable(undecodable))) => {
+                assert_eq!(undecodable.key, None);
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+#[test]
+fn event_that_is_no_protobuf_is_an_error() {
+    for frame in [
+        event(
+            "BOOKMARK",
+            &json!({"apiVersion": "v1", "kind": "Pod", "metadata": {}}),
+        ),
         protobuf::watch_event("", &enveloped(&pod())),
         protobuf::watch_event("ADDED", b"k8s"),
+        protobuf::watch_event("ADDED", &protobuf::envelope("v1", "Pod", &[0x0a, 9])),
         vec![0, 0, 0, 0],
         vec![0, 0, 0, 1, 0xff],
     ] {
@@ -144,7 +164,7 @@ fn events_that_do_not_say_enough_are_errors() {
 
 // INV-WIRE-13
 #[test]
-fn a_length_of_four_gigabytes_is_refused() {
+fn length_of_four_gigabytes_is_refused() {
     let (events, _) = watch::<Value>(&[&[0xff; 4], &event("ADDED", &pod())]);
     let error = DecodeError::TooLarge {
         what: "watch event",
@@ -156,7 +176,7 @@ fn a_length_of_four_gigabytes_is_refused() {
 
 // INV-WIRE-6
 #[test]
-fn copies_from_a_list_and_from_a_watch_are_equal() {
+fn object_is_equal_from_list_and_watch() {
     let mut list = json!({"apiVersion": "v1", "kind": "PodList", "metadata": {}, "items": [pod()]});
     list["items"][0]
         .as_object_mut()
@@ -176,7 +196,7 @@ fn copies_from_a_list_and_from_a_watch_are_equal() {
     }
     both::<Value>(&list);
     both::<Dynamic>(&list);
-    both::<Metadata>(&list);
+    both::<PartialObjectMetadata>(&list);
     both::<View<Value>>(&list);
     both::<k8s_openapi::api::core::v1::Pod>(&list);
 }
