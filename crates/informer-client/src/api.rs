@@ -5,18 +5,17 @@ use std::marker::PhantomData;
 
 use http::Method;
 use informer_wire::{
-    DecodeError, DecodeOptions, FromWire, ReadVerb, Resource, StaticResource, Status, WireFormat,
-    decode_object,
+    DecodeError, DecodeOptions, DeleteOptions, Deleted, FromWire, Patch, ReadVerb, Resource,
+    StaticResource, WireFormat, decode_object,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::client::Client;
 use crate::error::Error;
-use crate::patch::Patch;
 use crate::request::RequestBuilder;
 
-/// The largest object that is read, in bytes. What etcd stores is at most 1.5 MiB; aggregated servers may send more.
+/// The most bytes of an object. What etcd stores is at most 1.5 MiB; aggregated servers may send more.
 const MAX_OBJECT_BYTES: usize = 32 << 20;
 
 const JSON: &str = "application/json";
@@ -49,7 +48,7 @@ pub struct Api<K> {
 }
 
 impl<K> Api<K> {
-    /// Objects of a resource; those of a namespace after [`Api::in_namespace`].
+    /// Makes an `Api` of a resource; of one namespace after [`Api::in_namespace`].
     #[must_use]
     pub const fn new(client: Client, resource: Resource) -> Self {
         Self {
@@ -63,7 +62,7 @@ impl<K> Api<K> {
         }
     }
 
-    /// Objects of a type that knows its resource, in a namespace.
+    /// Makes an `Api` of a type that has a resource, in a namespace.
     #[must_use]
     pub fn namespaced(client: Client, namespace: impl Into<String>) -> Self
     where
@@ -72,7 +71,7 @@ impl<K> Api<K> {
         Self::new(client, K::resource()).in_namespace(namespace)
     }
 
-    /// Objects of a type that knows its resource and stands outside namespaces.
+    /// Makes an `Api` of a type that has a cluster-scoped resource.
     #[must_use]
     pub fn cluster(client: Client) -> Self
     where
@@ -81,35 +80,35 @@ impl<K> Api<K> {
         Self::new(client, K::resource())
     }
 
-    /// Objects in this namespace.
+    /// Sets the namespace.
     #[must_use]
     pub fn in_namespace(mut self, namespace: impl Into<String>) -> Self {
         self.namespace = Some(namespace.into());
         self
     }
 
-    /// The same for a part of the objects, as `status` or `scale`.
+    /// Sets the subresource, such as `status` or `scale`.
     #[must_use]
     pub fn subresource(mut self, name: impl Into<String>) -> Self {
         self.subresource = Some(name.into());
         self
     }
 
-    /// Names the owner of the fields that are written. The default is the first part of the user agent.
+    /// Sets the field manager of writes. The default is the first part of the user agent.
     #[must_use]
     pub fn field_manager(mut self, name: impl Into<String>) -> Self {
         self.field_manager = Some(name.into());
         self
     }
 
-    /// Lets the server check writes and answer, but store nothing.
+    /// Sets whether the server only checks writes and deletes, answers, and stores nothing.
     #[must_use]
     pub const fn dry_run(mut self, dry_run: bool) -> Self {
         self.dry_run = dry_run;
         self
     }
 
-    /// The resource.
+    /// Returns the resource.
     #[must_use]
     pub const fn resource(&self) -> &Resource {
         &self.resource
@@ -125,14 +124,16 @@ impl<K> Api<K> {
             (None, _) => path,
             (Some(part), Some(_)) if is_plain(part) => format!("{path}/{part}"),
             (Some(part), Some(_)) => {
-                return Err(invalid(format!("{part:?} is no name of a subresource")));
+                return Err(invalid(format!(
+                    "{part:?} is not the name of a subresource"
+                )));
             }
             (Some(_), None) => return Err(invalid("a subresource needs an object's name".into())),
         };
         Ok(self.client.request(method, &path))
     }
 
-    /// The query parameters of every write.
+    /// Returns the query parameters of a write. A delete has none: a server reads its options from the body alone.
     fn write_query(&self) -> Vec<(&'static str, String)> {
         let mut pairs = Vec::new();
         pairs.extend(
@@ -149,12 +150,12 @@ impl<K: FromWire> Api<K> {
     /// Reads an object.
     ///
     /// # Errors
-    /// When the server refuses ([`Error::is_not_found`] and others), cannot be reached, or its answer is no K.
+    /// When the server refuses ([`Error::is_not_found`] and others), cannot be reached, or its response is no K.
     pub async fn get(&self, name: &str) -> Result<K, Error> {
         self.read(self.request(Method::GET, Some(name))?).await
     }
 
-    /// Creates an object. Answers with it as the server stored it.
+    /// Creates an object and returns it as the server stored it.
     ///
     /// # Errors
     /// When the server refuses ([`Error::is_already_exists`] and others) or cannot be reached.
@@ -163,8 +164,8 @@ impl<K: FromWire> Api<K> {
         self.read(request.json(JSON, object)).await
     }
 
-    /// Creates a part of an object that is made rather than stored, as an `Eviction` or a `TokenRequest`. The answer is
-    /// of a type of its own, often a [`Status`].
+    /// Creates a subresource that is made rather than stored, such as an `Eviction` or a `TokenRequest`. The response
+    /// is of its own type, often a [`Status`](informer_wire::Status).
     ///
     /// ```no_run
     /// # async fn example(client: informer_client::Client) -> Result<(), informer_client::Error> {
@@ -181,7 +182,7 @@ impl<K: FromWire> Api<K> {
     /// ```
     ///
     /// # Errors
-    /// When the server refuses or cannot be reached, its answer is no R, or no subresource was named.
+    /// When the server refuses or cannot be reached, its response is no R, or no subresource was set.
     pub async fn create_subresource<T: Serialize, R: DeserializeOwned>(
         &self,
         name: &str,
@@ -199,7 +200,8 @@ impl<K: FromWire> Api<K> {
         decode(&self.body(request.json(JSON, body)).await?.1)
     }
 
-    /// Replaces an object. If it carries a resource version, the server does it only if that is still the current one.
+    /// Replaces an object and returns it as the server stored it. If it has a resource version, the server replaces
+    /// that version only.
     ///
     /// # Errors
     /// When the server refuses ([`Error::is_conflict`] and others) or cannot be reached.
@@ -211,13 +213,13 @@ impl<K: FromWire> Api<K> {
         self.read(request.json(JSON, object)).await
     }
 
-    /// Changes an object. Answers with it as the server stored it.
+    /// Patches an object and returns it as the server stored it.
     ///
     /// # Errors
     /// When the server refuses or cannot be reached.
     pub async fn patch<T: Serialize>(&self, name: &str, patch: &Patch<T>) -> Result<K, Error> {
         let mut query = self.write_query();
-        let own = patch.query();
+        let own = patch.query_pairs();
         if !own.is_empty() {
             query.retain(|(key, _)| *key != "fieldManager");
         }
@@ -227,17 +229,20 @@ impl<K: FromWire> Api<K> {
             .await
     }
 
-    /// Deletes an object.
+    /// Deletes an object; with [`Api::dry_run`] or [`DeleteOptions::dry_run`] the server only answers as if.
     ///
     /// # Errors
     /// When the server refuses ([`Error::is_not_found`] and others) or cannot be reached.
     pub async fn delete(&self, name: &str, options: &DeleteOptions) -> Result<Deleted<K>, Error> {
-        let request = self
-            .request(Method::DELETE, Some(name))?
-            .query(self.write_query());
-        match self.object(request.json(JSON, options)).await? {
-            Ok(object) => Ok(Deleted::Going(object)),
-            Err(DecodeError::Status(status)) => Ok(Deleted::Gone(status)),
+        let request = self.request(Method::DELETE, Some(name))?;
+        let request = if self.dry_run {
+            request.json(JSON, &options.clone().dry_run(true))
+        } else {
+            request.json(JSON, options)
+        };
+        match self.object(request).await? {
+            Ok(object) => Ok(Deleted::Object(object)),
+            Err(DecodeError::Status(status)) => Ok(Deleted::Status(status)),
             Err(error) => Err(undecodable(error)),
         }
     }
@@ -246,7 +251,7 @@ impl<K: FromWire> Api<K> {
         self.object(request).await?.map_err(undecodable)
     }
 
-    /// Sends a request and reads the object that answers it.
+    /// Sends a request and decodes the object in its response.
     async fn object(&self, request: RequestBuilder) -> Result<Result<K, DecodeError>, Error> {
         let (format, body) = self
             .body(request.accept(&K::form().accept(ReadVerb::Get, &[WireFormat::Json])))
@@ -260,23 +265,23 @@ impl<K: FromWire> Api<K> {
 }
 
 impl<K> Api<K> {
-    /// Sends a request and reads the whole body of a good answer.
+    /// Sends a request and reads the whole body of a good response.
     async fn body(&self, request: RequestBuilder) -> Result<(WireFormat, bytes::Bytes), Error> {
         let limit = self.client.inner.request_timeout;
         let whole = async {
             let answer = request.send().await?.error_for_status().await?;
-            // A server that does not say is taken to have sent what was asked for.
+            // A server without a content type is taken to have sent the requested one.
             let format = answer
                 .content_type()
                 .map_or(Some(WireFormat::Json), WireFormat::from_content_type);
             let format = format.ok_or_else(|| Error::Decode {
-                reason: "it is no JSON; check that the URL is an API server's".to_owned(),
+                reason: "not JSON; check that the URL is an API server's".to_owned(),
             })?;
             Ok((format, answer.bytes(MAX_OBJECT_BYTES).await?))
         };
         tokio::time::timeout(limit, whole)
             .await
-            .unwrap_or(Err(Error::timeout("answer", limit)))
+            .unwrap_or(Err(Error::timeout("response", limit)))
     }
 }
 
@@ -303,7 +308,8 @@ impl<K> fmt::Debug for Api<K> {
     }
 }
 
-/// An answer that is no object of the type asked for. A `Status` in its place is what the server says.
+/// Makes the error of a response that is no object of the requested type. A `Status` in its place is the server's
+/// error.
 fn undecodable(error: DecodeError) -> Error {
     match error {
         DecodeError::Status(status) => Error::from_status(*status),
@@ -313,7 +319,7 @@ fn undecodable(error: DecodeError) -> Error {
     }
 }
 
-/// Whether a text may stand in a path as it is: `status`, `ephemeralcontainers`, `proxy`.
+/// Returns `true` if a text needs no encoding in a path: `status`, `ephemeralcontainers`, `proxy`.
 fn is_plain(segment: &str) -> bool {
     !segment.is_empty()
         && segment
@@ -321,91 +327,15 @@ fn is_plain(segment: &str) -> bool {
             .all(|b| b.is_ascii_alphanumeric() || b == b'-')
 }
 
-/// Reads JSON. The error tells where, but quotes nothing: the object may be a Secret.
+/// Reads JSON. The error has the place, but quotes nothing: the object may be a Secret.
 pub(crate) fn decode<T: DeserializeOwned>(body: &[u8]) -> Result<T, Error> {
     serde_json::from_slice(body).map_err(|error| {
         let what = match error.classify() {
-            serde_json::error::Category::Data => "it is not of the expected type",
-            serde_json::error::Category::Eof => "it ends too early",
-            _ => "it is not valid JSON",
+            serde_json::error::Category::Data => "not of the expected type",
+            serde_json::error::Category::Eof => "ends too early",
+            _ => "not valid JSON",
         };
         let reason = format!("{what} (line {}, column {})", error.line(), error.column());
         Error::Decode { reason }
     })
-}
-
-/// How to delete.
-///
-/// ```
-/// use informer_client::{DeleteOptions, Propagation};
-///
-/// let options = DeleteOptions::default().grace_period_seconds(0).propagation(Propagation::Foreground);
-/// ```
-#[derive(Debug, Clone, Default, Serialize)]
-#[serde(rename_all = "camelCase")]
-#[must_use]
-pub struct DeleteOptions {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    grace_period_seconds: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    propagation_policy: Option<Propagation>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    preconditions: Option<Preconditions>,
-}
-
-#[derive(Debug, Clone, Default, Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Preconditions {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    uid: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    resource_version: Option<String>,
-}
-
-/// What happens to the objects that the deleted one owns.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[non_exhaustive]
-pub enum Propagation {
-    /// They stay, without an owner.
-    Orphan,
-    /// They are deleted after it.
-    Background,
-    /// They are deleted before it.
-    Foreground,
-}
-
-impl DeleteOptions {
-    /// How many seconds the object has to end; 0: it is removed at once.
-    pub const fn grace_period_seconds(mut self, seconds: u64) -> Self {
-        self.grace_period_seconds = Some(seconds);
-        self
-    }
-
-    /// What happens to what it owns.
-    pub const fn propagation(mut self, policy: Propagation) -> Self {
-        self.propagation_policy = Some(policy);
-        self
-    }
-
-    /// Only if the object still has this UID: it, and none that took its name.
-    pub fn only_uid(mut self, uid: impl Into<String>) -> Self {
-        self.preconditions.get_or_insert_default().uid = Some(uid.into());
-        self
-    }
-
-    /// Only if the object still has this resource version.
-    pub fn only_resource_version(mut self, version: impl Into<String>) -> Self {
-        self.preconditions.get_or_insert_default().resource_version = Some(version.into());
-        self
-    }
-}
-
-/// What a delete did.
-#[derive(Debug)]
-#[non_exhaustive]
-pub enum Deleted<K> {
-    /// The object is gone; the server says so.
-    Gone(Box<Status>),
-    /// The object as it is now: gone already, or still ending (finalizers, grace period).
-    Going(K),
 }

@@ -1,4 +1,4 @@
-//! The body of an answer as a stream.
+//! The body of a response as a stream.
 
 use std::fmt;
 use std::pin::Pin;
@@ -13,14 +13,14 @@ use crate::transport::Place;
 
 type Chunks = dyn Stream<Item = Result<Bytes, Error>> + Send;
 
-/// The body of an answer, chunk by chunk as it arrives, unpacked where it came compressed. Dropping it ends the request.
+/// The body of a response, chunk by chunk, unpacked if it is compressed. Dropping it ends the request.
 pub struct Body {
     chunks: Pin<Box<Chunks>>,
     gunzip: Option<Gunzip>,
 }
 
 impl Body {
-    /// The body of an answer that holds its place among the connections until it ends.
+    /// The body of a response that keeps its place among the connections until it ends.
     pub(crate) fn from_reqwest(answer: reqwest::Response, place: Place) -> Self {
         Self::new(Placed {
             chunks: Box::pin(answer.bytes_stream()),
@@ -35,12 +35,12 @@ impl Body {
         }
     }
 
-    /// Unpacks what comes.
+    /// Unpacks the body.
     pub(crate) fn gunzip(&mut self) {
         self.gunzip = Some(Gunzip::new());
     }
 
-    /// The next chunk; `None` at the end.
+    /// Returns the next chunk; `None` at the end.
     pub(crate) async fn chunk(&mut self) -> Result<Option<Bytes>, Error> {
         std::future::poll_fn(|context| Pin::new(&mut *self).poll_next(context))
             .await

@@ -1,4 +1,4 @@
-//! What to choose for a client, and how it is put together.
+//! The settings of a client, and how it is built.
 
 use std::fmt;
 use std::sync::Arc;
@@ -14,11 +14,11 @@ use crate::credentials::{Credentials, PluginOptions};
 use crate::dial::Dial;
 use crate::discovery::DiscoveryCache;
 use crate::error::BuildError;
-use crate::transport::{HttpVersion, Recipe, Transport};
+use crate::transport::{HttpVersion, Pool, Recipe, Transport};
 use crate::warning::Warnings;
 use crate::{path, tls, user_agent};
 
-/// What to choose for a [`Client`].
+/// The settings of a [`Client`].
 ///
 /// ```no_run
 /// use informer_client::{Client, Config, ExecPolicy};
@@ -63,54 +63,57 @@ impl ClientBuilder {
         }
     }
 
-    /// Names the program and its version to the server; the platform and this library are added. The default is the
-    /// name of the executable.
+    /// Sets the program and its version in the `User-Agent` header; the platform and this library are added. The
+    /// default is the name of the executable.
     pub fn user_agent(mut self, program: &str, version: &str) -> Self {
         self.user_agent = Some(user_agent::header(program, version));
         self
     }
 
-    /// How long connecting may take, TLS included. The default is 30 seconds.
+    /// Sets the limit of connecting, TLS included. The default is 30 seconds.
     pub const fn connect_timeout(mut self, limit: Duration) -> Self {
         self.connect_timeout = limit;
         self
     }
 
-    /// How long the requests of [`Api`](crate::Api) may take, from sending to the end of the answer. The default is
+    /// Sets the limit of the requests of [`Api`](crate::Api), from sending to the end of the response. The default is
     /// 60 seconds. Lists and watches of informers have their own limits.
     pub const fn request_timeout(mut self, limit: Duration) -> Self {
         self.request_timeout = limit;
         self
     }
 
-    /// How long a connection may be silent until the peer is asked whether it is still there, and how long its answer
-    /// may take: by TCP, and with HTTP/2 also by PING. The default is 15 seconds.
-    pub const fn keep_alive(mut self, interval: Duration) -> Self {
-        self.keep_alive = interval;
+    /// Sets how long a connection may be silent until the peer is probed, and how long its answer may take: by TCP, and
+    /// with HTTP/2 also by PING. At least a second, at most an hour. The default is 15 seconds.
+    pub fn keep_alive(mut self, interval: Duration) -> Self {
+        const LEAST: Duration = Duration::from_secs(1);
+        const MOST: Duration = Duration::from_secs(3600);
+        // Operating systems and the HTTP library take neither zero nor what is endless.
+        self.keep_alive = interval.clamp(LEAST, MOST);
         self
     }
 
-    /// Whether credentials are sent over plain http if the server is on this machine. The default is no.
+    /// Sets whether credentials are sent over plain http if the server is on this machine. The default is no.
     pub const fn credentials_on_loopback(mut self, allow: bool) -> Self {
         self.credentials_on_loopback = allow;
         self
     }
 
-    /// Whether servers may compress long answers. The default is no: it costs the server more time than it saves where
-    /// the network is fast. Over a slow one it pays. A kubeconfig's `disable-compression` counts before it.
+    /// Sets whether servers may compress long responses. The default is no: it costs the server more time than it saves
+    /// where the network is fast. Over a slow one it pays. A kubeconfig's `disable-compression` counts before it.
     pub const fn gzip(mut self, allow: bool) -> Self {
         self.gzip = allow;
         self
     }
 
-    /// The version of HTTP over TLS. The default is HTTP/1.1.
+    /// Sets the version of HTTP over TLS. The default is HTTP/1.1.
     pub const fn http_version(mut self, version: HttpVersion) -> Self {
         self.version = version;
         self
     }
 
-    /// Which programs that the configuration names may be run for credentials. The default is none: then a
-    /// configuration that needs one is an error that says so.
+    /// Sets which programs of the configuration may be run for credentials. The default is none: then a configuration
+    /// that needs one is an error.
     ///
     /// A program is run when credentials are first needed, again when they have ended by the time that it said, and
     /// once after a 401. What it writes to standard error goes to ours; where its `interactiveMode` lets it and
@@ -128,18 +131,18 @@ impl ClientBuilder {
         self
     }
 
-    /// The cryptography of TLS, instead of the one that a feature chose (`aws-lc-rs`, else `ring`). Without either
+    /// Sets the cryptography of TLS, instead of the one that a feature chose (`aws-lc-rs`, else `ring`). Without either
     /// feature it is the one that the program installed for the whole process.
     pub fn crypto_provider(mut self, provider: Arc<CryptoProvider>) -> Self {
         self.provider = Some(provider);
         self
     }
 
-    /// Makes the client. Reads certificates and keys, so it blocks for as long as that takes; connects to nothing, and
+    /// Builds the client. Reads certificates and keys, so it blocks for as long as that takes; connects to nothing, and
     /// runs no program.
     ///
     /// # Errors
-    /// When a certificate, key or token cannot be used, or a program that gives credentials may not be run.
+    /// When a certificate, key or token cannot be used, or a program for credentials is not allowed.
     pub fn build(self) -> Result<Client, BuildError> {
         let Config {
             cluster,
@@ -203,6 +206,8 @@ impl ClientBuilder {
                 namespace: namespace.clone(),
                 discovery: DiscoveryCache::default(),
             }),
+            gate: None,
+            pool: Pool::default(),
         })
     }
 
@@ -233,7 +238,7 @@ impl fmt::Debug for ClientBuilder {
     }
 }
 
-/// Whether a URL names this machine.
+/// Returns `true` if a URL is of this machine.
 fn is_loopback(url: &Url) -> bool {
     match url.host() {
         Some(Host::Domain(name)) => {
@@ -246,30 +251,34 @@ fn is_loopback(url: &Url) -> bool {
     }
 }
 
-/// The headers that name another user to act as.
+/// Returns the headers of an impersonated user.
 fn impersonation(whom: &Impersonate) -> Result<HeaderMap, BuildError> {
-    let value = |text: &str| {
-        HeaderValue::from_str(text).map_err(|_| BuildError::Credential {
-            what: "user to act as",
-            reason: "a name, group or value holds a control character".to_owned(),
-        })
+    let invalid = |reason: String| BuildError::Credential {
+        what: "impersonated user",
+        reason,
     };
     let mut headers = HeaderMap::new();
-    headers.insert("impersonate-user", value(&whom.user)?);
+    let mut add = |name: HeaderName, text: &str| {
+        let value = HeaderValue::from_str(text)
+            .map_err(|_| invalid("control character in a name, group or value".to_owned()))?;
+        match headers.try_append(name, value) {
+            Ok(_) => Ok(()),
+            Err(_) => Err(invalid("too many groups or extra values".to_owned())),
+        }
+    };
+    add(HeaderName::from_static("impersonate-user"), &whom.user)?;
     if let Some(uid) = &whom.uid {
-        headers.insert("impersonate-uid", value(uid)?);
+        add(HeaderName::from_static("impersonate-uid"), uid)?;
     }
     for group in &whom.groups {
-        headers.append("impersonate-group", value(group)?);
+        add(HeaderName::from_static("impersonate-group"), group)?;
     }
     for (key, values) in &whom.extra {
         let name = format!("impersonate-extra-{}", path::encode_header_key(key));
-        let name = HeaderName::try_from(name).map_err(|_| BuildError::Credential {
-            what: "user to act as",
-            reason: format!("the extra key {key:?} cannot be sent"),
-        })?;
+        let name = HeaderName::try_from(name)
+            .map_err(|_| invalid(format!("the extra key {key:?} cannot be sent")))?;
         for text in values {
-            headers.append(name.clone(), value(text)?);
+            add(name.clone(), text)?;
         }
     }
     Ok(headers)

@@ -12,12 +12,14 @@ use crate::builder::ClientBuilder;
 use crate::credentials::Credentials;
 use crate::discovery::DiscoveryCache;
 use crate::error::BuildError;
+use crate::gate::Gate;
 use crate::path;
 use crate::request::RequestBuilder;
-use crate::transport::Transport;
+use crate::transport::{Pool, Transport};
 use crate::warning::Warnings;
 
-/// A connection to an API server: its address, credentials and connection pool. Cheap to clone; clones share all.
+/// A connection to an API server: its address, credentials and connection pool. Cheap to clone; clones share
+/// everything.
 ///
 /// ```no_run
 /// use informer_client::Client;
@@ -35,38 +37,42 @@ use crate::warning::Warnings;
 #[derive(Clone)]
 pub struct Client {
     pub(crate) inner: Arc<Inner>,
+    /// Asked before each request.
+    pub(crate) gate: Option<Arc<dyn Gate>>,
+    /// Which connections it uses.
+    pub(crate) pool: Pool,
 }
 
 pub(crate) struct Inner {
     pub(crate) sender: Sender,
-    /// What requests are sent to. Its host is the name that TLS asks for.
+    /// The URL that requests are sent to. Its host is the name that TLS requests.
     pub(crate) base: Url,
-    /// What users know the server as.
+    /// The server's URL as users know it.
     pub(crate) server: Url,
-    /// Sent with each request.
+    /// Headers of each request.
     pub(crate) headers: HeaderMap,
     pub(crate) warnings: Warnings,
     pub(crate) request_timeout: Duration,
-    /// Whether answers may come compressed.
+    /// Whether responses may be compressed.
     pub(crate) gzip: bool,
     pub(crate) namespace: String,
     pub(crate) discovery: DiscoveryCache,
 }
 
-/// What carries requests.
+/// The sender of requests.
 pub(crate) enum Sender {
     /// Connections of our own.
     Own {
         transport: Arc<Transport>,
         credentials: Credentials,
     },
-    /// A service that the program gave us. Connections and credentials are its affair.
+    /// A service of the program, with its own connections and credentials.
     #[cfg(feature = "tower")]
     Service(crate::transport::Service),
 }
 
 impl Client {
-    /// A client for this configuration.
+    /// Makes a client of this configuration.
     ///
     /// # Errors
     /// When a certificate, key or token cannot be used.
@@ -74,7 +80,8 @@ impl Client {
         Self::builder(config).build()
     }
 
-    /// A client for the configuration that is found as `kubectl` finds it.
+    /// Makes a client of the configuration that `kubectl` would find. Programs for credentials are not allowed; use
+    /// [`Client::builder`] and [`ClientBuilder::exec`] for them.
     ///
     /// # Errors
     /// When there is none, or it cannot be used.
@@ -82,7 +89,7 @@ impl Client {
         Self::new(Config::infer()?)
     }
 
-    /// A client without credentials.
+    /// Makes a client without credentials.
     ///
     /// # Errors
     /// When the URL is none, or not of http or https.
@@ -90,13 +97,14 @@ impl Client {
         Self::new(Config::anonymous(server)?)
     }
 
-    /// A client for this configuration, with more to choose.
+    /// Makes a builder of a client of this configuration.
     pub fn builder(config: Config) -> ClientBuilder {
         ClientBuilder::new(config)
     }
 
-    /// A client over a service of yours: a stack of tower layers, or kube's `Client` by its method `send`. The service adds scheme, host
-    /// and credentials; requests come to it with a path and a query alone, and its errors count as a broken connection.
+    /// Makes a client over a service: a stack of tower layers, or kube's `Client` by its method `send`. The service
+    /// adds scheme, host and credentials; it receives requests with a path and a query alone, and its errors count as a
+    /// broken connection.
     ///
     /// ```
     /// use bytes::Bytes;
@@ -142,23 +150,56 @@ impl Client {
                 namespace: "default".to_owned(),
                 discovery: DiscoveryCache::default(),
             }),
+            gate: None,
+            pool: Pool::default(),
         }
     }
 
-    /// The URL of the API server; `http://service.invalid` if requests go over a service.
+    /// Returns this client with a gate: it is asked right before each request is handed to its connection, and a request
+    /// is given no longer than the gate stays open. The client that this is called on, and its gate if it has one, stay as
+    /// they are.
+    ///
+    /// For what only a leader may do: after a loss of its lease, or when a frozen process wakes up after it, nothing is
+    /// sent any more but what has passed the gate before.
+    #[must_use]
+    pub fn gated(&self, gate: impl Gate) -> Self {
+        Self {
+            gate: Some(Arc::new(gate)),
+            ..self.clone()
+        }
+    }
+
+    /// Returns this client with connections of its own, which none of its other clones uses. Credentials, certificates and
+    /// everything else are the same ones. `None` for a client over a service, whose connections are not its own.
+    ///
+    /// A connection is driven by the runtime on which it was opened: while that is blocked, requests over it are not
+    /// answered, whoever sent them. A thread with a runtime of its own that must not depend on others needs this.
+    #[must_use]
+    pub fn with_own_connections(&self) -> Option<Self> {
+        match &self.inner.sender {
+            Sender::Own { .. } => Some(Self {
+                pool: Pool::new(),
+                ..self.clone()
+            }),
+            #[cfg(feature = "tower")]
+            Sender::Service(_) => None,
+        }
+    }
+
+    /// Returns the URL of the API server; `http://service.invalid` if requests go over a service.
     #[must_use]
     pub fn server(&self) -> &Url {
         &self.inner.server
     }
 
-    /// The namespace of the configuration.
+    /// Returns the namespace of the configuration.
     #[must_use]
     pub fn namespace(&self) -> &str {
         &self.inner.namespace
     }
 
-    /// Starts a request. The path stands behind the prefix of the server's URL, begins with a slash, and is encoded
-    /// already, as [`Resource::path`](informer_wire::Resource) makes it.
+    /// Starts a request. The path is appended to the server's URL, begins with a slash, and is encoded already, as by
+    /// [`Resource::path`](informer_wire::Resource).
     ///
     /// ```no_run
     /// # async fn example(client: informer_client::Client) -> Result<(), informer_client::Error> {

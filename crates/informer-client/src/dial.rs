@@ -1,4 +1,4 @@
-//! Which name a connection asks for, and which machine it goes to.
+//! The name that a connection requests, and the machine that it is made to.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use informer_kubeconfig::Cluster;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use url::{Host, Url};
 
-/// Where requests go.
+/// The destination of requests.
 pub(crate) struct Dial {
     /// The URL that requests are made of.
     pub(crate) base: Url,
@@ -21,7 +21,7 @@ pub(crate) struct Dial {
 impl Dial {
     /// With `tls-server-name`, a server that tells its certificates apart by name (SNI) must be asked for that name.
     /// The HTTP library takes the name from the URL. So the URL gets it, while the address comes from the real host.
-    /// A proxy must hear the real host, so there only the check of the certificate uses the name.
+    /// A proxy needs the real host, so there only the check of the certificate uses the name.
     pub(crate) fn new(cluster: &Cluster) -> Self {
         Self::renamed(cluster).unwrap_or_else(|| Self {
             base: cluster.server.clone(),

@@ -1,4 +1,4 @@
-//! How requests fail.
+//! Errors of requests.
 
 use std::error::Error as StdError;
 use std::io;
@@ -9,7 +9,7 @@ use std::time::Duration;
 use informer_kubeconfig::ExecError;
 use informer_wire::Status;
 
-/// A request that failed.
+/// An error of a request.
 ///
 /// What the server itself said is [`Error::Status`]; the predicates ask for its usual reasons.
 ///
@@ -24,60 +24,60 @@ use informer_wire::Status;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The server answered with an error.
+    /// The server responded with an error.
     #[error("the API server refused: {status}")]
     Status {
-        /// What the server said, or what its HTTP status code says where the body told nothing.
+        /// The server's error, or that of the HTTP status code if the body has none.
         status: Box<Status>,
-        /// How long the server asks to wait.
+        /// The time to wait before trying again, if the server asks for one.
         retry_after: Option<Duration>,
     },
     /// The server cannot be reached, or the connection broke.
     #[error("cannot talk to the API server; check its address and the network")]
     Transport {
-        /// True if the connection was refused: nothing listens there, for now.
+        /// Whether the connection was refused: nothing listens there, for now.
         refused: bool,
-        /// What happened.
+        /// The cause.
         source: Box<dyn StdError + Send + Sync>,
     },
-    /// The server's certificate is not accepted, or the server did not accept ours.
+    /// The server's certificate is not accepted, or the server did not accept the client's.
     #[error(
         "no trusted connection to the API server; check certificate-authority, tls-server-name and the client certificate"
     )]
     Tls {
-        /// What happened.
+        /// The cause.
         source: Box<dyn StdError + Send + Sync>,
     },
-    /// The server did not answer in time.
-    #[error("the API server gave no {what} within {limit:?}")]
+    /// The server did not respond in time.
+    #[error("request timed out: no {what} within {limit:?}")]
     Timeout {
-        /// What was waited for.
+        /// What the request waited for.
         what: &'static str,
-        /// For how long.
+        /// The limit.
         limit: Duration,
     },
-    /// The answer is larger than it may be.
-    #[error("the answer is larger than {limit} bytes")]
+    /// The response is too large.
+    #[error("response larger than {limit} bytes")]
     TooLarge {
         /// The limit, in bytes.
         limit: usize,
     },
-    /// The answer is not what was expected. The contents are not quoted.
-    #[error("the answer cannot be read: {reason}")]
+    /// The response is not the expected one. The contents are not quoted.
+    #[error("invalid response: {reason}")]
     Decode {
-        /// What is wrong, and where.
+        /// The fault and its place.
         reason: String,
     },
-    /// What should be sent cannot be written as JSON.
-    #[error("the request's body cannot be written as JSON")]
+    /// The body cannot be written as JSON.
+    #[error("cannot write the request's body as JSON")]
     Encode {
-        /// Why not.
+        /// The cause.
         source: serde_json::Error,
     },
-    /// The request itself cannot be made.
-    #[error("not a valid request: {reason}")]
+    /// The request cannot be made.
+    #[error("invalid request: {reason}")]
     Request {
-        /// What is wrong and what to do.
+        /// The fault and the remedy.
         reason: String,
     },
     /// The file with the token cannot be read, and there is no older token.
@@ -85,26 +85,33 @@ pub enum Error {
     TokenFile {
         /// The file.
         path: PathBuf,
-        /// Why not.
+        /// The cause.
         source: io::Error,
     },
-    /// The program that the configuration names gives no credentials.
+    /// The program for credentials failed, or is not allowed.
     #[error("no credentials for the API server")]
     Exec {
-        /// Why not.
+        /// The cause.
         #[from]
         source: Arc<ExecError>,
     },
-    /// The server serves no such resource.
+    /// The [gate](crate::Client::gated) of the client is closed. If it was closed while the response was awaited, it is
+    /// unknown whether the server carried the request out.
+    #[error("request not sent, or given up: the client's gate is closed")]
+    Gate {
+        /// The cause.
+        source: Box<dyn StdError + Send + Sync>,
+    },
+    /// The server has no such resource.
     #[error("the API server has no resource {name:?}; see `kubectl api-resources` for what it has")]
     UnknownResource {
-        /// What was asked for.
+        /// The requested name.
         name: String,
     },
 }
 
 impl Error {
-    /// The server's error answer.
+    /// Makes the error of a server's response.
     #[must_use]
     pub fn from_status(status: Status) -> Self {
         let retry_after = status.retry_after();
@@ -114,7 +121,7 @@ impl Error {
         }
     }
 
-    /// What the server said, if it was the server that refused.
+    /// Returns the server's error, if this is one.
     #[must_use]
     pub fn status(&self) -> Option<&Status> {
         match self {
@@ -123,7 +130,7 @@ impl Error {
         }
     }
 
-    /// How long the server asks to wait before the next try.
+    /// Returns the time to wait before trying again, if the server asks for one.
     #[must_use]
     pub const fn retry_after(&self) -> Option<Duration> {
         match self {
@@ -132,61 +139,61 @@ impl Error {
         }
     }
 
-    /// The object or resource is not there.
+    /// Returns `true` if the object or resource does not exist.
     #[must_use]
     pub fn is_not_found(&self) -> bool {
         self.status().is_some_and(Status::is_not_found)
     }
 
-    /// The object exists already.
+    /// Returns `true` if the object exists already.
     #[must_use]
     pub fn is_already_exists(&self) -> bool {
         self.status().is_some_and(Status::is_already_exists)
     }
 
-    /// The object was changed by another in the meantime: read it again and retry.
+    /// Returns `true` if the object was changed by another: read it again and retry.
     #[must_use]
     pub fn is_conflict(&self) -> bool {
         self.status().is_some_and(Status::is_conflict)
     }
 
-    /// The user may not do this.
+    /// Returns `true` if the user lacks the right.
     #[must_use]
     pub fn is_forbidden(&self) -> bool {
         self.status().is_some_and(Status::is_forbidden)
     }
 
-    /// The server does not know who is asking.
+    /// Returns `true` if the server does not know the user.
     #[must_use]
     pub fn is_unauthorized(&self) -> bool {
         self.status().is_some_and(Status::is_unauthorized)
     }
 
-    /// The object is not valid.
+    /// Returns `true` if the object is invalid.
     #[must_use]
     pub fn is_invalid(&self) -> bool {
         self.status().is_some_and(Status::is_invalid)
     }
 
-    /// The server asks for fewer requests.
+    /// Returns `true` if the server asks for fewer requests.
     #[must_use]
     pub fn is_too_many_requests(&self) -> bool {
         self.status().is_some_and(Status::is_too_many_requests)
     }
 
-    /// The resource version or the continue token is too old.
+    /// Returns `true` if the resource version or the continue token is too old.
     #[must_use]
     pub fn is_expired(&self) -> bool {
         self.status().is_some_and(Status::is_expired)
     }
 
-    /// The connection was refused: nothing listens there, for now.
+    /// Returns `true` if the connection was refused: nothing listens there, for now.
     #[must_use]
     pub const fn is_refused(&self) -> bool {
         matches!(self, Self::Transport { refused: true, .. })
     }
 
-    /// A body that cannot be unpacked: it broke off, or is not what its head says.
+    /// Makes the error of a body that cannot be unpacked: it broke off, or is not of the declared format.
     pub(crate) fn broken_body(error: io::Error) -> Self {
         Self::Transport {
             refused: false,
@@ -194,7 +201,7 @@ impl Error {
         }
     }
 
-    /// A service that the program gave us failed.
+    /// Makes the error of a service of the program.
     #[cfg(feature = "tower")]
     pub(crate) fn from_service(source: Box<dyn StdError + Send + Sync>) -> Self {
         let refused = find::<io::Error>(&*source)
@@ -202,12 +209,12 @@ impl Error {
         Self::Transport { refused, source }
     }
 
-    /// A request that took too long.
+    /// Makes the error of a request that took too long.
     pub(crate) const fn timeout(what: &'static str, limit: Duration) -> Self {
         Self::Timeout { what, limit }
     }
 
-    /// Sorts what the HTTP library reports. The URL is left out: it is long, and says nothing new.
+    /// Classifies an error of the HTTP library. The URL is left out: it is long and not needed.
     pub(crate) fn from_reqwest(error: reqwest::Error) -> Self {
         if error.is_builder() {
             let error = error.without_url();
@@ -230,7 +237,7 @@ impl Error {
     }
 }
 
-/// The text of the last cause.
+/// Returns the text of the last cause.
 fn innermost(error: &(dyn StdError + 'static)) -> String {
     let mut last = error;
     while let Some(next) = last.source() {
@@ -239,7 +246,7 @@ fn innermost(error: &(dyn StdError + 'static)) -> String {
     last.to_string()
 }
 
-/// The first cause of a type. An I/O error may hold another error inside that `source` does not show.
+/// Returns the first cause of a type. An I/O error may contain another error that `source` does not show.
 fn find<'a, T: StdError + 'static>(error: &'a (dyn StdError + 'static)) -> Option<&'a T> {
     let mut next = Some(error);
     while let Some(error) = next {
@@ -257,47 +264,47 @@ fn find<'a, T: StdError + 'static>(error: &'a (dyn StdError + 'static)) -> Optio
     None
 }
 
-/// A client that cannot be made from its configuration. Never quotes a credential.
+/// An error of building a client. Never quotes a credential.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum BuildError {
     /// The configuration cannot be used.
-    #[error("the configuration cannot be used")]
+    #[error("invalid configuration")]
     Config(#[from] informer_kubeconfig::ConfigError),
-    /// The credentials come from a program, and it may not be run or is not there.
+    /// The program for credentials is not allowed or does not exist.
     #[error("no credentials for the API server")]
     Exec(#[from] ExecError),
-    /// No implementation of cryptography was chosen.
+    /// There is no implementation of cryptography.
     #[error(
-        "TLS has no cryptography; enable a feature (`ring` or `aws-lc-rs`), or give `ClientBuilder::crypto_provider` one"
+        "no cryptography for TLS; enable a feature (`ring` or `aws-lc-rs`), or set `ClientBuilder::crypto_provider`"
     )]
     NoCryptoProvider,
     /// A certificate or key cannot be read from its file.
     #[error("cannot read the {what}")]
     Read {
-        /// What it is, as `client certificate`.
+        /// What it is, such as `client certificate`.
         what: &'static str,
-        /// Why not.
+        /// The cause.
         source: io::Error,
     },
     /// A certificate or key is not usable.
-    #[error("the {what} cannot be used: {reason}")]
+    #[error("invalid {what}: {reason}")]
     Credential {
-        /// What it is, as `client certificate`.
+        /// What it is, such as `client certificate`.
         what: &'static str,
-        /// What is wrong and what to do.
+        /// The fault and the remedy.
         reason: String,
     },
     /// The connection cannot be set up.
-    #[error("TLS cannot be set up")]
+    #[error("cannot set up TLS")]
     Tls {
-        /// Why not.
+        /// The cause.
         source: rustls::Error,
     },
     /// The HTTP client cannot be set up.
-    #[error("the HTTP client cannot be set up")]
+    #[error("cannot set up the HTTP client")]
     Http {
-        /// Why not.
+        /// The cause.
         source: Box<dyn StdError + Send + Sync>,
     },
 }

@@ -1,15 +1,15 @@
-//! Unpacks a gzip body piece by piece as it arrives, member by member.
+//! Unpacks a gzip body piece by piece, member by member.
 
 use std::io::{self, Write};
 
 use bytes::{Buf, Bytes};
 use flate2::write::MultiGzDecoder;
 
-/// How much is unpacked at once. Deflate makes at most about a thousand bytes of one, so a piece stays below a megabyte
-/// whatever was sent.
+/// The most bytes unpacked at once. Deflate makes at most about a thousand bytes of one, so a piece stays below a
+/// megabyte whatever was sent.
 const PIECE: usize = 1024;
 
-/// A gzip body on its way. API servers close a member with each event of a watch: what has arrived is given out at once,
+/// A gzip body being received. API servers close a member with each event of a watch: received bytes are returned at once,
 /// whether or not something follows.
 #[derive(Debug)]
 pub(crate) struct Gunzip {
@@ -27,13 +27,13 @@ impl Gunzip {
         }
     }
 
-    /// Takes in what has arrived, once all before it was given out.
+    /// Takes bytes, once all before them were returned.
     pub(crate) fn push(&mut self, packed: Bytes) {
         self.begun |= !packed.is_empty();
         self.packed = packed;
     }
 
-    /// The next piece of what has arrived; `None` if more must arrive first.
+    /// Returns the next piece; `None` if more bytes are needed first.
     ///
     /// # Errors
     /// When it is no gzip.
@@ -54,7 +54,7 @@ impl Gunzip {
         Ok(None)
     }
 
-    /// Says whether the body ended where a member does.
+    /// Checks that the body ended where a member does.
     ///
     /// # Errors
     /// When it broke off.
@@ -111,7 +111,7 @@ mod tests {
 
     // INV-HTTP-5
     #[test]
-    fn a_body_that_breaks_off_is_an_error() {
+    fn incomplete_body_is_an_error() {
         let bytes = packed(&[b"some text".to_vec(), b"more of it".to_vec()]);
         let first = packed(&[b"some text".to_vec()]).len();
         for end in 0..bytes.len() {
@@ -122,7 +122,7 @@ mod tests {
 
     // INV-HTTP-6
     #[test]
-    fn no_piece_is_much_larger_than_what_it_came_from() {
+    fn unpacked_piece_is_small() {
         let bytes = packed(&[vec![b' '; 32 << 20]]);
         let (all, largest) = unpack(std::iter::once(bytes)).unwrap();
         assert_eq!(all.len(), 32 << 20);
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_gzip_is_an_error() {
+    fn body_that_is_no_gzip_is_an_error() {
         assert!(unpack(std::iter::once(b"{\"kind\":\"PodList\"}".to_vec())).is_err());
         let mut bytes = packed(&[b"some text".to_vec()]);
         bytes.extend_from_slice(b"{}");

@@ -15,23 +15,23 @@
 //! let change = serde_json::json!({"data": {"colour": "green"}});
 //! match maps.patch("settings", &Patch::Merge(&change)).await {
 //!     Ok(_) => println!("changed"),
-//!     Err(error) if error.is_not_found() => println!("it is gone"),
+//!     Err(error) if error.is_not_found() => println!("it does not exist"),
 //!     Err(error) => return Err(error.into()),
 //! }
 //! # Ok(()) }
 //! ```
 //!
-//! # What it promises
+//! # Promises
 //!
 //! - Only the certificate authorities of the configuration are trusted; those of the system, if it names none.
-//! - Credentials go to the server of the configuration only, over https only. Redirects are not followed. Plain http to
-//!   this machine gets them only if asked.
+//! - Credentials are sent to the server of the configuration only, over https only. Redirects are not followed. Plain http to
+//!   this machine carries them only if enabled.
 //! - Credentials appear in no `Debug` output, no error and no log.
 //! - Tokens, certificates and keys in files are read again about every minute, and once after a 401 or a failed
-//!   handshake. The last good ones stay in use while a file cannot be read. Running watches are left alone.
+//!   handshake. The last good ones stay in use while a file cannot be read. Running watches go on.
 //! - No program of a kubeconfig is run unless [`ClientBuilder::exec`] allows it.
 //! - Nothing is installed for the whole process: no TLS provider, no logger.
-//! - No answer is read without a limit on its size, nor an error without a limit on its time.
+//! - No response is read without a limit on its size, nor an error without a limit on its time.
 //!
 //! # Connections
 //!
@@ -40,16 +40,16 @@
 //! the slower of the two where it was measured, and saves connections.
 //!
 //! Proxies: the configuration's `proxy-url`, else `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY` of the environment. An API
-//! server on this machine is never asked through the environment's proxy.
+//! server on this machine is never reached through the environment's proxy.
 //!
 //! # Features
 //!
-//! | feature | gives |
+//! | feature | adds |
 //! |---|---|
 //! | `ring` (default) | cryptography that needs no further tool to build |
 //! | `aws-lc-rs` | the other cryptography; counts before `ring` |
 //! | `tower` | `Client::from_service`: requests over any tower service, as kube's client |
-//! | `k8s-openapi` | types of the `k8s-openapi` crate know their resource |
+//! | `k8s-openapi` | types of the `k8s-openapi` crate have their resource |
 
 mod api;
 mod body;
@@ -59,8 +59,8 @@ mod credentials;
 mod dial;
 mod discovery;
 mod error;
+mod gate;
 mod gzip;
-mod patch;
 mod path;
 mod request;
 mod response;
@@ -69,13 +69,13 @@ mod transport;
 mod user_agent;
 mod warning;
 
-pub use api::{Api, DeleteOptions, Deleted, Propagation};
+pub use api::Api;
 pub use body::Body;
 pub use builder::ClientBuilder;
 pub use client::Client;
 pub use discovery::Discovery;
 pub use error::{BuildError, Error};
-pub use patch::Patch;
+pub use gate::Gate;
 pub use request::RequestBuilder;
 pub use response::Response;
 pub use transport::HttpVersion;
@@ -86,4 +86,5 @@ pub use http;
 pub use informer_kubeconfig::{
     AuthInfo, Cluster, Config, ConfigError, ConfigLoader, ExecError, ExecPolicy,
 };
+pub use informer_wire::{DeleteOptions, Deleted, Patch, Preconditions, Propagation, Status};
 pub use rustls::crypto::CryptoProvider;

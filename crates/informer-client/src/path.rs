@@ -1,10 +1,10 @@
-//! Paths of requests: nothing from outside is pasted into a URL unchecked.
+//! Paths of requests: no text from outside is put into a URL unchecked.
 
 use url::Url;
 
 use crate::error::Error;
 
-/// Puts a path behind the server's prefix.
+/// Appends a path to the server's prefix.
 pub(crate) fn join(base: &Url, path: &str) -> Result<Url, Error> {
     check(path).map_err(|reason| Error::Request {
         reason: format!("the path {path:?} {reason}"),
@@ -14,25 +14,25 @@ pub(crate) fn join(base: &Url, path: &str) -> Result<Url, Error> {
     Ok(url)
 }
 
-/// A path must stay the path that it looks like: `..` and its like would be resolved away.
+/// Checks that a path stays as it is: `..` and its like would be resolved.
 fn check(path: &str) -> Result<(), &'static str> {
     if !path.starts_with('/') {
         return Err("does not begin with a slash");
     }
     if path.contains(['?', '#', '\\']) || path.chars().any(|c| c.is_control() || c == ' ') {
-        return Err("holds a character that must be encoded");
+        return Err("contains a character that must be encoded");
     }
     let dots = |segment: &str| {
         let plain = segment.to_ascii_lowercase().replace("%2e", ".");
         plain == "." || plain == ".."
     };
     if path.split('/').any(dots) {
-        return Err("holds a segment of dots alone");
+        return Err("contains a segment of dots alone");
     }
     Ok(())
 }
 
-/// Encodes what may not stand in a header's name. The key is lower-cased by HTTP anyway.
+/// Encodes characters that a header's name cannot have. The key is lower-cased by HTTP anyway.
 pub(crate) fn encode_header_key(key: &str) -> String {
     let mut encoded = String::with_capacity(key.len());
     for byte in key.to_lowercase().bytes() {
@@ -57,7 +57,7 @@ mod tests {
     }
 
     #[test]
-    fn the_prefix_of_the_server_is_kept() {
+    fn path_keeps_prefix_of_the_server() {
         for (prefix, wanted) in [
             ("", "https://host:6443/api/v1/pods"),
             ("/", "https://host:6443/api/v1/pods"),
@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_that_would_change_is_refused() {
+    fn path_that_a_url_would_change_is_refused() {
         for path in [
             "",
             "api",
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn the_key_of_an_extra_field_is_a_valid_header_name() {
+    fn key_of_an_extra_attribute_is_a_valid_header_name() {
         assert_eq!(
             encode_header_key("example.org/Scopes"),
             "example.org%2Fscopes"
@@ -106,7 +106,7 @@ mod tests {
     proptest! {
         /// Whatever the path, the request stays on the server and below its prefix.
         #[test]
-        fn a_request_never_leaves_the_prefix(path in "\\PC{0,40}") {
+        fn request_never_leaves_the_prefix(path in "\\PC{0,40}") {
             if let Ok(url) = join(&base("/prefix"), &path) {
                 prop_assert_eq!(url.host_str(), Some("host"));
                 prop_assert!(url.path().starts_with("/prefix/"));

@@ -12,10 +12,11 @@ use url::Url;
 use crate::client::{Client, Sender};
 use crate::credentials::{Credentials, Shown};
 use crate::error::Error;
+use crate::gate;
 use crate::response::Response;
-use crate::transport::{Lanes, Transport};
+use crate::transport::{Lanes, Pool, Transport};
 
-/// A request that is being put together. Nothing is sent before [`RequestBuilder::send`].
+/// A request being built. Nothing is sent before [`RequestBuilder::send`].
 #[must_use = "a request is sent only by `send`"]
 pub struct RequestBuilder {
     client: Client,
@@ -66,17 +67,17 @@ impl RequestBuilder {
         self
     }
 
-    /// Says which formats can be read: the `Accept` header.
+    /// Sets the `Accept` header.
     pub fn accept(self, formats: &str) -> Self {
         match HeaderValue::from_str(formats) {
             Ok(value) => self.header(header::ACCEPT, value),
             Err(_) => self.failed(Error::Request {
-                reason: "the Accept header holds a control character".to_owned(),
+                reason: "control character in the Accept header".to_owned(),
             }),
         }
     }
 
-    /// Sends these bytes.
+    /// Sets the body.
     pub fn body(mut self, content_type: &'static str, body: impl Into<Bytes>) -> Self {
         if let Ok(parts) = &mut self.parts {
             parts
@@ -87,7 +88,7 @@ impl RequestBuilder {
         self
     }
 
-    /// Sends a value as JSON of this content type.
+    /// Sets a body of a value as JSON of this content type.
     pub fn json<T: Serialize + ?Sized>(self, content_type: &'static str, value: &T) -> Self {
         match serde_json::to_vec(value) {
             Ok(body) => self.body(content_type, body),
@@ -95,7 +96,7 @@ impl RequestBuilder {
         }
     }
 
-    /// How long to wait until the answer begins. The default is for ever: the caller has a limit of its own.
+    /// Sets the limit of waiting for the head of the response. The default is none: the caller has its own limit.
     pub fn timeout(mut self, limit: Duration) -> Self {
         if let Ok(parts) = &mut self.parts {
             parts.timeout = Some(limit);
@@ -110,22 +111,29 @@ impl RequestBuilder {
         self
     }
 
-    /// Sends the request and waits for the answer's head, whatever its status. If the server answers 401, or TLS
-    /// fails, and renewed credentials or certificates are at hand, the request is sent once more with them.
+    /// Sends the request and waits for the head of the response, whatever its status. If the server responds with 401,
+    /// or TLS fails, and there are renewed credentials or certificates, the request is sent once more with them.
     ///
     /// Dropping the future ends the request.
     ///
     /// # Errors
-    /// When the request cannot be made, or no answer comes. An error status is no error here: see
+    /// When the request cannot be made, or there is no response. An error status is no error here: see
     /// [`Response::error_for_status`].
     pub async fn send(self) -> Result<Response, Error> {
         let parts = self.parts?;
-        let Some(limit) = parts.timeout else {
-            return exchange(&self.client, parts).await;
+        let limit = parts.timeout;
+        let exchange = async {
+            match &self.client.gate {
+                Some(gate) => gate::pass(&**gate, exchange(&self.client, parts)).await,
+                None => exchange(&self.client, parts).await,
+            }
         };
-        tokio::time::timeout(limit, exchange(&self.client, parts))
+        let Some(limit) = limit else {
+            return exchange.await;
+        };
+        tokio::time::timeout(limit, exchange)
             .await
-            .unwrap_or(Err(Error::timeout("answer", limit)))
+            .unwrap_or(Err(Error::timeout("response", limit)))
     }
 }
 
@@ -147,7 +155,7 @@ async fn exchange(client: &Client, parts: Parts) -> Result<Response, Error> {
         Sender::Own {
             transport,
             credentials,
-        } => authorized(transport, credentials, &parts).await,
+        } => authorized(transport, credentials, &client.pool, &parts).await,
         #[cfg(feature = "tower")]
         Sender::Service(service) => service.send(parts.into_http()?).await,
     }?;
@@ -165,21 +173,22 @@ async fn exchange(client: &Client, parts: Parts) -> Result<Response, Error> {
 async fn authorized(
     transport: &Arc<Transport>,
     credentials: &Credentials,
+    pool: &Pool,
     parts: &Parts,
 ) -> Result<Response, Error> {
     let shown = credentials.show(transport).await?;
     let lanes = transport.lanes().await;
-    let answer = once(transport, &lanes, parts, &shown).await;
+    let answer = once(transport, &lanes, pool, parts, &shown).await;
     let refused = matches!(&answer, Ok(answer) if answer.status() == StatusCode::UNAUTHORIZED);
-    // If it failed like this, the request was never heard.
+    // A handshake that failed carried no request.
     let distrusted = matches!(&answer, Err(Error::Tls { .. }));
     if refused && let Some(renewed) = credentials.renew(&shown, transport).await {
         let lanes = transport.lanes().await;
-        return once(transport, &lanes, parts, &renewed).await;
+        return once(transport, &lanes, pool, parts, &renewed).await;
     }
     if (refused || distrusted) && transport.recheck(&lanes).await {
         let lanes = transport.lanes().await;
-        return once(transport, &lanes, parts, &shown).await;
+        return once(transport, &lanes, pool, parts, &shown).await;
     }
     answer
 }
@@ -187,10 +196,11 @@ async fn authorized(
 async fn once(
     transport: &Transport,
     lanes: &Lanes,
+    pool: &Pool,
     parts: &Parts,
     shown: &Shown,
 ) -> Result<Response, Error> {
-    let (http, place) = transport.place(lanes)?;
+    let (http, place) = transport.place(lanes, pool)?;
     let mut request = reqwest::Request::new(parts.method.clone(), parts.url.clone());
     *request.headers_mut() = parts.headers.clone();
     if let Some(value) = &shown.header {
@@ -205,7 +215,7 @@ async fn once(
 
 #[cfg(feature = "tower")]
 impl Parts {
-    /// For a service, which adds scheme and host itself.
+    /// Makes a request for a service, which adds scheme and host itself.
     fn into_http(self) -> Result<http::Request<Bytes>, Error> {
         let target = &self.url[url::Position::BeforePath..url::Position::AfterQuery];
         let mut request = http::Request::builder()
@@ -227,9 +237,9 @@ mod tests {
     use super::*;
 
     proptest! {
-        /// INV-CLIENT-4: whatever a parameter holds, a server reads it as it was, and the path stays what it was.
+        /// INV-CLIENT-4.
         #[test]
-        fn parameters_arrive_as_they_were(
+        fn query_parameters_are_received_as_given(
             pairs in prop::collection::vec(("[a-zA-Z]{1,12}", "(?s).{0,40}"), 0..5),
         ) {
             let client = Client::anonymous("http://host/prefix").unwrap();

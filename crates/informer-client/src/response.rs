@@ -1,4 +1,4 @@
-//! One answer.
+//! One response.
 
 use std::fmt;
 use std::time::Duration;
@@ -11,13 +11,13 @@ use crate::body::Body;
 use crate::error::Error;
 use crate::transport::Place;
 
-/// How long the body of an error may take.
+/// The limit of reading the body of an error.
 const ERROR_BODY_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The longest time that a server's wish to wait is honoured.
+/// The longest time that a server may ask to wait.
 const MAX_RETRY_AFTER: Duration = Duration::from_secs(300);
 
-/// The answer to a request. Its body comes chunk by chunk. Dropping it ends the request.
+/// The response to a request. Its body is read chunk by chunk. Dropping it ends the request.
 pub struct Response {
     status: StatusCode,
     headers: HeaderMap,
@@ -42,7 +42,7 @@ impl Response {
         }
     }
 
-    /// Unpacks the body if the server compressed it. The head then tells of what comes out.
+    /// Unpacks the body if the server compressed it. The head is then of the unpacked body.
     pub(crate) fn unpacked(mut self) -> Self {
         let coding = self.headers.get(header::CONTENT_ENCODING);
         if coding.is_some_and(|coding| coding.as_bytes().eq_ignore_ascii_case(b"gzip")) {
@@ -53,25 +53,25 @@ impl Response {
         self
     }
 
-    /// The status code.
+    /// Returns the status code.
     #[must_use]
     pub const fn status(&self) -> StatusCode {
         self.status
     }
 
-    /// The headers.
+    /// Returns the headers.
     #[must_use]
     pub const fn headers(&self) -> &HeaderMap {
         &self.headers
     }
 
-    /// The type of the body, as the server calls it.
+    /// Returns the content type.
     #[must_use]
     pub fn content_type(&self) -> Option<&str> {
         self.headers().get(header::CONTENT_TYPE)?.to_str().ok()
     }
 
-    /// How long the server asks to wait: the header `Retry-After` in seconds, at most five minutes.
+    /// Returns the time to wait before trying again: the header `Retry-After` in seconds, at most five minutes.
     #[must_use]
     pub fn retry_after(&self) -> Option<Duration> {
         let text = self.headers().get(header::RETRY_AFTER)?.to_str().ok()?;
@@ -79,9 +79,9 @@ impl Response {
         Some(Duration::from_secs(seconds).min(MAX_RETRY_AFTER)).filter(|wait| !wait.is_zero())
     }
 
-    /// The next piece of the body as it arrived; `None` at its end.
+    /// Returns the next chunk of the body as it was received; `None` at its end.
     ///
-    /// Cancel safe: a piece is either returned or comes with the next call.
+    /// Cancel safe: a chunk is either returned or left for the next call.
     ///
     /// # Errors
     /// When the connection breaks, or the body ends before its end.
@@ -89,13 +89,13 @@ impl Response {
         self.body.chunk().await
     }
 
-    /// The body as a stream of its pieces.
+    /// Returns the body as a stream of its chunks.
     #[must_use]
     pub fn into_body(self) -> Body {
         self.body
     }
 
-    /// The whole body, if it is no larger than `limit` bytes.
+    /// Returns the whole body, if it is no larger than `limit` bytes.
     ///
     /// # Errors
     /// When the body is larger, or the connection breaks.
@@ -110,7 +110,7 @@ impl Response {
         Ok(whole.freeze())
     }
 
-    /// The same answer if it is a success (2xx); else what the server said, as an error.
+    /// Returns the same response if it is a success (2xx), else the server's error.
     ///
     /// # Errors
     /// [`Error::Status`] for every other status, redirects included.
@@ -122,8 +122,7 @@ impl Response {
         }
     }
 
-    /// What the server said, as an error. Reads the body, within limits, and makes do with the status code if the body
-    /// says nothing.
+    /// Reads the server's error. The body is read within limits; the status code is enough.
     pub async fn into_error(mut self) -> Error {
         let code = self.status();
         let wait = self.retry_after();

@@ -2,11 +2,11 @@
 
 use http::HeaderValue;
 
-/// What servers treat specially: they answer browsers and `curl` with pretty-printed, larger bodies, and their own
+/// Names that servers treat specially: they send browsers and `curl` pretty-printed, larger bodies, and their own
 /// components bypass filters.
 const SPECIAL: [&str; 4] = ["curl", "wget", "mozilla", "kube-apiserver"];
 
-/// The header for this program: `<program>/<version> (<os>/<arch>) informer/<version>`.
+/// Returns the header for this program: `<program>/<version> (<os>/<arch>) informer/<version>`.
 pub(crate) fn for_this_program() -> HeaderValue {
     let program = std::env::current_exe().ok();
     let program = program
@@ -15,7 +15,7 @@ pub(crate) fn for_this_program() -> HeaderValue {
     header(program.unwrap_or("unknown"), "unknown")
 }
 
-/// The header for a program and its version.
+/// Returns the header for a program and its version.
 pub(crate) fn header(program: &str, version: &str) -> HeaderValue {
     let mut program = token(program);
     let lower = program.to_ascii_lowercase();
@@ -32,7 +32,8 @@ pub(crate) fn header(program: &str, version: &str) -> HeaderValue {
     HeaderValue::try_from(text).unwrap_or(HeaderValue::from_static("informer"))
 }
 
-/// The name that Kubernetes' own programs give to a system or architecture, so that one rule finds all clients of one.
+/// Returns the name that Kubernetes' own programs have for a system or architecture, so that one rule finds all clients
+/// of one.
 fn platform(name: &'static str) -> &'static str {
     match name {
         "macos" => "darwin",
@@ -43,7 +44,7 @@ fn platform(name: &'static str) -> &'static str {
     }
 }
 
-/// Keeps what may stand in a product's name.
+/// Keeps the characters that a product's name may have.
 fn token(text: &str) -> String {
     let kept: String = text
         .chars()
@@ -62,7 +63,7 @@ mod tests {
     use super::header;
 
     #[test]
-    fn names_program_platform_and_library() {
+    fn user_agent_has_program_platform_and_library() {
         let value = header("my operator", "1.2.3");
         let text = value.to_str().unwrap();
         assert!(text.starts_with("myoperator/1.2.3 ("), "{text}");
@@ -72,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn is_never_taken_for_a_browser() {
+    fn user_agent_is_never_that_of_a_browser() {
         for program in [
             "curl",
             "Wget",

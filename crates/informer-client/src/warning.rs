@@ -1,24 +1,24 @@
-//! `Warning` headers: what the server wants people to know, as that an API is deprecated.
+//! `Warning` headers of a server, for instance that an API is deprecated.
 
 use std::collections::HashSet;
 
 use http::HeaderMap;
 use parking_lot::Mutex;
 
-/// How many different warnings are remembered.
+/// The most different warnings that are kept.
 const MAX_REMEMBERED: usize = 1_000;
 
-/// The longest warning that is shown, in characters.
+/// The most characters of a warning that are logged.
 const MAX_LENGTH: usize = 1_000;
 
-/// Remembers which warnings were shown.
+/// Warnings that were logged.
 #[derive(Default)]
 pub(crate) struct Warnings {
     seen: Mutex<HashSet<String>>,
 }
 
 impl Warnings {
-    /// Logs each new warning of an answer.
+    /// Logs each new warning of a response.
     pub(crate) fn log(&self, headers: &HeaderMap) {
         for value in headers.get_all(http::header::WARNING) {
             let Some(text) = value.to_str().ok().and_then(parse) else {
@@ -36,7 +36,7 @@ impl Warnings {
     }
 }
 
-/// The text of `299 - "text"`. Other codes are not Kubernetes'.
+/// Returns the text of `299 - "text"`. Other codes are not Kubernetes'.
 fn parse(value: &str) -> Option<String> {
     let rest = value.trim().strip_prefix("299 ")?;
     let (_, quoted) = rest.split_once('"')?;
@@ -58,7 +58,7 @@ mod tests {
     use super::{Warnings, parse};
 
     #[test]
-    fn the_text_is_taken_out_of_its_quotes() {
+    fn warning_text_is_unquoted() {
         assert_eq!(
             parse("299 - \"v1beta1 is \\\"old\\\"\" \"Mon, 01 Jan 2026 00:00:00 GMT\"").as_deref(),
             Some("v1beta1 is \"old\"")
@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn a_warning_is_new_only_once() {
+    fn warning_is_logged_once() {
         let warnings = Warnings::default();
         assert!(warnings.is_new("a") && warnings.is_new("b"));
         assert!(!warnings.is_new("a"));

@@ -1,4 +1,4 @@
-//! Who is told what: credentials reach the server of the configuration, and nobody else.
+//! Credentials are sent to the server of the configuration, and to no other.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod support;
@@ -30,7 +30,7 @@ async fn get(client: &Client) -> u16 {
 }
 
 #[tokio::test]
-async fn tokens_and_passwords_are_sent() {
+async fn token_or_password_is_sent() {
     let server = Server::start(|_| Reply::json("{}")).await;
     get(&client(&server, AuthInfo::default().token("abc\n"))).await;
     assert_eq!(server.last().header("authorization"), Some("Bearer abc"));
@@ -45,7 +45,7 @@ async fn tokens_and_passwords_are_sent() {
 
 /// INV-CLIENT-6: over plain http no credentials are sent, unless the server is on this machine and that was allowed.
 #[tokio::test]
-async fn plain_http_carries_no_credentials() {
+async fn plain_http_sends_no_credentials() {
     let server = Server::start(|_| Reply::json("{}")).await;
     let auth = AuthInfo::default()
         .token("abc")
@@ -73,7 +73,7 @@ async fn plain_http_carries_no_credentials() {
 }
 
 #[test]
-fn a_url_that_holds_credentials_is_refused() {
+fn url_with_credentials_is_refused() {
     for url in ["http://me:pw@127.0.0.1:1", "https://me@host:1"] {
         let mut config = Config::anonymous("http://127.0.0.1:1").unwrap();
         config.cluster.server = url.parse().unwrap();
@@ -83,7 +83,7 @@ fn a_url_that_holds_credentials_is_refused() {
 }
 
 #[tokio::test]
-async fn another_user_is_named_in_headers() {
+async fn impersonated_user_is_sent_in_headers() {
     let server = Server::start(|_| Reply::json("{}")).await;
     let whom = Impersonate::user("jane")
         .uid("u-1")
@@ -111,7 +111,7 @@ async fn another_user_is_named_in_headers() {
 
 /// INV-CLIENT-7: after a 401 the token's file is read once more; a token that is still the same is not tried again.
 #[tokio::test]
-async fn a_refused_token_is_read_again_once() {
+async fn token_file_is_read_once_more_after_401() {
     let server = Server::start(|request| match request.header("authorization") {
         Some("Bearer good") => Reply::json("{}"),
         _ => Reply::new("401 Unauthorized", "", ""),
@@ -128,13 +128,13 @@ async fn a_refused_token_is_read_again_once() {
     assert_eq!(server.requests().len(), 3);
     assert_eq!(get(&client).await, 200);
     assert_eq!(server.requests().len(), 4);
-    // The last good token stays while the file is gone.
+    // The last good token stays while there is no file.
     fs::remove_file(&file).unwrap();
     assert_eq!(get(&client).await, 200);
 }
 
 #[tokio::test]
-async fn a_file_without_a_token_is_an_error_unless_another_stands_in() {
+async fn missing_token_file_is_an_error_unless_there_is_another_token() {
     let server = Server::start(|_| Reply::json("{}")).await;
     let root = tempfile::tempdir().unwrap();
     let file = root.path().join("token");
@@ -156,7 +156,7 @@ async fn a_file_without_a_token_is_an_error_unless_another_stands_in() {
 }
 
 #[tokio::test]
-async fn a_token_cannot_smuggle_headers_in() {
+async fn token_with_control_characters_is_refused() {
     let server = Server::start(|_| Reply::json("{}")).await;
     let config = Config::anonymous(&server.url()).unwrap();
     let auth = AuthInfo::default().token("a\r\nX-Evil: 1");

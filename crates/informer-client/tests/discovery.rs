@@ -45,7 +45,7 @@ async fn server(has_widgets: Arc<AtomicBool>) -> Server {
 }
 
 #[tokio::test]
-async fn two_requests_tell_everything_and_are_kept() {
+async fn discovery_takes_two_requests_and_is_kept() {
     let server = server(Arc::new(AtomicBool::new(true))).await;
     let client = Client::anonymous(&server.url()).unwrap();
     for (name, found) in [
@@ -67,7 +67,7 @@ async fn two_requests_tell_everything_and_are_kept() {
 }
 
 #[tokio::test]
-async fn what_is_new_on_the_server_is_found() {
+async fn new_resource_is_found() {
     let has_widgets = Arc::new(AtomicBool::new(false));
     let server = server(Arc::clone(&has_widgets)).await;
     let client = Client::anonymous(&server.url()).unwrap();
@@ -95,7 +95,7 @@ async fn what_is_new_on_the_server_is_found() {
 
 /// Many who want to know at once ask once.
 #[tokio::test]
-async fn concurrent_lookups_share_one_answer() {
+async fn concurrent_lookups_share_one_discovery() {
     let server = server(Arc::new(AtomicBool::new(true))).await;
     let client = Client::anonymous(&server.url()).unwrap();
     let lookups: Vec<_> = (0..20)
@@ -110,9 +110,9 @@ async fn concurrent_lookups_share_one_answer() {
     assert_eq!(server.requests().len(), 2);
 }
 
-/// Both forms of the same server tell the same.
+/// Both forms of the same server have the same resources.
 #[tokio::test]
-async fn the_old_form_tells_the_same_as_the_new_one() {
+async fn discovery_is_equal_in_both_forms() {
     let widgets = ResourceType::new("demo.example", "v1", "Widget", "widgets").short_names(["wg"]);
     let inner = ApiServer::builder()
         .resource(widgets)

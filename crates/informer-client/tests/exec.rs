@@ -1,4 +1,4 @@
-//! Programs that fetch credentials: when they run, what they are told, and how they fail.
+//! Programs that fetch credentials: when they run, their input, and how they fail.
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -61,7 +61,7 @@ fn exec_error(result: Result<u16, Error>) -> String {
 
 /// INV-CLIENT-10: nothing is run that was not allowed.
 #[tokio::test]
-async fn nothing_runs_unless_it_is_allowed() {
+async fn program_runs_only_if_allowed() {
     let server = Server::start(|_| Reply::json("{}")).await;
     let root = tempfile::tempdir().unwrap();
     let exec = || plugin(root.path(), &printing(r#""token":"t""#));
@@ -92,7 +92,7 @@ async fn nothing_runs_unless_it_is_allowed() {
 
 /// INV-CLIENT-11: one run serves all requests until the credentials end.
 #[tokio::test]
-async fn one_run_serves_many_requests() {
+async fn one_run_serves_many_requests_of_all_clones() {
     let server = Server::start(|_| Reply::json("{}")).await;
     let root = tempfile::tempdir().unwrap();
     let client = builder(&server, plugin(root.path(), &printing(r#""token":"t""#)))
@@ -111,7 +111,7 @@ async fn one_run_serves_many_requests() {
 }
 
 #[tokio::test]
-async fn what_has_ended_is_fetched_again() {
+async fn expired_credentials_are_fetched_again() {
     let server = Server::start(|_| Reply::json("{}")).await;
     let root = tempfile::tempdir().unwrap();
     let ended = printing(r#""token":"t","expirationTimestamp":"2001-01-01T00:00:00Z""#);
@@ -134,7 +134,7 @@ async fn what_has_ended_is_fetched_again() {
 
 /// INV-CLIENT-11: a 401 leads to one more run and one more request, however many meet it at once.
 #[tokio::test]
-async fn a_refused_token_is_fetched_again_once() {
+async fn program_runs_once_more_after_401() {
     let root = tempfile::tempdir().unwrap();
     let token = root.path().join("token");
     fs::write(&token, "old").unwrap();
@@ -168,10 +168,10 @@ async fn a_refused_token_is_fetched_again_once() {
 }
 
 #[tokio::test]
-async fn the_program_is_told_what_the_configuration_says() {
+async fn program_receives_its_configuration() {
     let server = Server::start(|_| Reply::json("{}")).await;
     let root = tempfile::tempdir().unwrap();
-    let file = root.path().join("told");
+    let file = root.path().join("input");
     let script = format!(
         r#"printf '%s\n%s\n' "$KUBERNETES_EXEC_INFO" "$PROFILE" > '{}'; {}"#,
         file.display(),
@@ -181,8 +181,8 @@ async fn the_program_is_told_what_the_configuration_says() {
         .env("PROFILE", "dev")
         .provide_cluster_info(true);
     get(&builder(&server, exec).build().unwrap()).await.unwrap();
-    let told = fs::read_to_string(file).unwrap();
-    let (info, profile) = told.trim_end().split_once('\n').unwrap();
+    let input = fs::read_to_string(file).unwrap();
+    let (info, profile) = input.trim_end().split_once('\n').unwrap();
     let info: Value = serde_json::from_str(info).unwrap();
     assert_eq!(info["kind"], "ExecCredential");
     assert_eq!(info["spec"]["interactive"], false);
@@ -191,12 +191,12 @@ async fn the_program_is_told_what_the_configuration_says() {
 }
 
 #[tokio::test]
-async fn a_failure_says_what_went_wrong_and_is_tried_again() {
+async fn program_failure_is_returned_and_retried() {
     let server = Server::start(|_| Reply::json("{}")).await;
     let root = tempfile::tempdir().unwrap();
     for (script, words) in [
         ("exit 3", "exit status: 3"),
-        ("echo token", "no ExecCredential"),
+        ("echo token", "not an ExecCredential"),
         ("head -c 2000000 /dev/zero; sleep 60", "larger"),
     ] {
         let client = builder(&server, plugin(root.path(), script))
@@ -223,10 +223,10 @@ async fn a_failure_says_what_went_wrong_and_is_tried_again() {
     assert!(server.requests().is_empty());
 }
 
-/// What the script of a test is told through, and tells the test through.
+/// The connection between a test and its script.
 struct Wire {
     root: tempfile::TempDir,
-    told: tokio::net::unix::pipe::Receiver,
+    output: tokio::net::unix::pipe::Receiver,
 }
 
 impl Wire {
@@ -235,9 +235,9 @@ impl Wire {
         let fifo = root.path().join("fifo");
         let made = std::process::Command::new("mkfifo").arg(&fifo).status();
         assert!(made.unwrap().success());
-        let told = tokio::net::unix::pipe::OpenOptions::new().open_receiver(fifo);
-        let told = told.unwrap();
-        Self { root, told }
+        let output = tokio::net::unix::pipe::OpenOptions::new().open_receiver(fifo);
+        let output = output.unwrap();
+        Self { root, output }
     }
 
     /// A script that leaves a process behind, waits until it is at work, and goes on like this. That process says `x`,
@@ -253,13 +253,13 @@ impl Wire {
         )
     }
 
-    /// All that the process says until it is gone.
-    async fn until_gone(&mut self) -> String {
+    /// All output of the process until its end.
+    async fn until_end(&mut self) -> String {
         let mut said = String::new();
-        let read = self.told.read_to_string(&mut said);
+        let read = self.output.read_to_string(&mut said);
         tokio::time::timeout(PATIENCE, read)
             .await
-            .expect("it is gone")
+            .expect("it ends")
             .unwrap();
         said
     }
@@ -267,7 +267,7 @@ impl Wire {
 
 /// INV-CLIENT-15: a program that is killed takes along what it has started.
 #[tokio::test]
-async fn a_program_that_is_killed_leaves_nothing_behind() {
+async fn killed_program_leaves_nothing_behind() {
     let server = Server::start(|_| Reply::json("{}")).await;
     for (then, words) in [
         ("head -c 2000000 /dev/zero; wait", "larger"),
@@ -278,13 +278,13 @@ async fn a_program_that_is_killed_leaves_nothing_behind() {
         let client = builder(&server, exec).exec_timeout(Duration::from_secs(3));
         let text = exec_error(get(&client.build().unwrap()).await);
         assert!(text.contains(words), "{words:?} is not in {text}");
-        assert_eq!(wire.until_gone().await, "x", "{then}");
+        assert_eq!(wire.until_end().await, "x", "{then}");
     }
 }
 
 /// INV-CLIENT-15: one that ends by itself may leave an agent behind.
 #[tokio::test]
-async fn what_a_good_run_leaves_behind_lives_on() {
+async fn process_left_behind_by_a_good_run_goes_on() {
     let server = Server::start(|_| Reply::json("{}")).await;
     let mut wire = Wire::new();
     let script = wire.script(&printing(r#""token":"t""#));
@@ -293,12 +293,12 @@ async fn what_a_good_run_leaves_behind_lives_on() {
     assert_eq!(get(&client).await.unwrap(), 200);
     drop(client);
     fs::write(wire.root.path().join("go"), "").unwrap();
-    assert_eq!(wire.until_gone().await, "xy");
+    assert_eq!(wire.until_end().await, "xy");
 }
 
 /// A request that gives up does not end the program: a person may be logging in.
 #[tokio::test]
-async fn a_run_outlives_the_request_that_began_it() {
+async fn program_goes_on_when_its_request_is_dropped() {
     let server = Server::start(|_| Reply::json("{}")).await;
     let root = tempfile::tempdir().unwrap();
     let gate = root.path().join("gate");
@@ -324,7 +324,7 @@ async fn a_run_outlives_the_request_that_began_it() {
 
 /// A plugin may print a certificate instead of a token; another one next time means other connections.
 #[tokio::test]
-async fn certificates_of_a_program_are_shown() {
+async fn client_certificate_of_a_program_is_sent() {
     let authority = Authority::new();
     let server_identity = authority.issue(&["127.0.0.1"]);
     let (one, two) = (authority.issue(&["one"]), authority.issue(&["two"]));
@@ -338,7 +338,7 @@ async fn certificates_of_a_program_are_shown() {
         let status = serde_json::json!({
             "clientCertificateData": identity.certificate_pem,
             "clientKeyData": identity.key_pem,
-            // Over at once, so that each request asks anew.
+            // Expired at once, so that each request runs the program.
             "expirationTimestamp": "2001-01-01T00:00:00Z",
         });
         let whole = serde_json::json!({

@@ -1,4 +1,4 @@
-//! HTTP/2 and its traps: the limit of streams, bodies that nobody reads, peers that are gone without a word.
+//! HTTP/2: the limit of streams, unread bodies, peers that vanish without closing the connection.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 #[path = "support/tls.rs"]
@@ -26,6 +26,31 @@ use informer_kubeconfig::PemSource;
 use support::{PATIENCE, Reply, Server};
 use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::TlsAcceptor;
+
+/// INV-CLIENT-5: a connection whose peer is probed all the time, or never, works as any other.
+#[tokio::test]
+async fn keep_alive_of_any_length_leaves_connections_working() {
+    let server = Streams::start().await;
+    for interval in [
+        Duration::ZERO,
+        Duration::from_nanos(1),
+        Duration::from_secs(u64::from(u32::MAX)),
+        Duration::MAX,
+    ] {
+        let cluster = Cluster::new(&format!("https://{}", server.address)).unwrap();
+        let authority = PemSource::inline(server.authority.pem());
+        let client = Client::builder(Config::new(cluster.certificate_authority(authority)))
+            .http_version(HttpVersion::Http2)
+            .keep_alive(interval)
+            .build()
+            .unwrap();
+        for _ in 0..3 {
+            let answer = client.request(Method::GET, "/end").send().await.unwrap();
+            assert_eq!(answer.status().as_u16(), 200, "{interval:?}");
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    }
+}
 
 const PIECE: usize = 64 << 10;
 
@@ -138,7 +163,7 @@ async fn send(client: &Client, path: &str) -> Result<Response, Error> {
 
 /// INV-CLIENT-13: the API server allows 100 streams; the hundred-and-first request waits for none of them.
 #[tokio::test]
-async fn no_request_waits_for_a_stream() {
+async fn request_never_waits_for_a_stream() {
     let server = Streams::start().await;
     let client = server.client(server.address.port());
     let mut open = Vec::new();
@@ -168,14 +193,14 @@ async fn no_request_waits_for_a_stream() {
 
 /// INV-CLIENT-13: bodies that nobody reads use up their own windows.
 #[tokio::test]
-async fn bodies_that_nobody_reads_hold_up_no_other() {
+async fn unread_body_blocks_no_other() {
     let server = Streams::start().await;
     let client = server.client(server.address.port());
     let mut unread = Vec::new();
     for _ in 0..63 {
         unread.push(send(&client, "/flood").await.unwrap());
     }
-    // Until all that the windows hold has arrived.
+    // Until all that the windows hold is received.
     tokio::time::sleep(Duration::from_millis(500)).await;
     for _ in 0..10 {
         let read = async {
@@ -198,9 +223,9 @@ async fn bodies_that_nobody_reads_hold_up_no_other() {
     );
 }
 
-/// A peer that does not answer a PING is gone: the watch ends, and the next request makes another connection.
+/// A peer that does not answer a PING has vanished: the watch ends, and the next request makes another connection.
 #[tokio::test]
-async fn a_peer_that_answers_no_ping_is_gone() {
+async fn connection_ends_when_peer_answers_no_ping() {
     let server = Streams::start().await;
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -213,7 +238,7 @@ async fn a_peer_that_answers_no_ping_is_gone() {
             _ = silent.wait_for(|silent| *silent) => {}
             _ = tokio::io::copy_bidirectional(&mut client, &mut inner) => {}
         }
-        // The first connection stays open and says nothing more; others work.
+        // The first connection stays open and sends nothing more; others work.
         let mut later = tokio::task::JoinSet::new();
         while let Ok((mut client, _)) = listener.accept().await {
             later.spawn(async move {

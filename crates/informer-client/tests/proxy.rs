@@ -34,7 +34,7 @@ async fn tunnel(to: SocketAddr) -> (SocketAddr, tokio::task::JoinHandle<String>)
 }
 
 #[tokio::test]
-async fn https_goes_through_a_tunnel() {
+async fn https_goes_through_a_proxy_tunnel() {
     let authority = Authority::new();
     let identity = authority.issue(&["inner.example"]);
     let server = Server::start_tls(identity.server(), |_| Reply::json("{}")).await;
@@ -54,7 +54,7 @@ async fn https_goes_through_a_tunnel() {
     answer.bytes(100).await.unwrap();
     drop(client);
     let asked = asked.await.unwrap();
-    // The proxy hears the real host and its own password, and not the token, which is for the server.
+    // The proxy receives the real host and its own password, and not the token, which is for the server.
     assert!(
         asked.starts_with("CONNECT api.example:6443 HTTP/1.1\r\n"),
         "{asked}"
@@ -71,7 +71,7 @@ async fn https_goes_through_a_tunnel() {
 }
 
 #[tokio::test]
-async fn socks_is_a_proxy_too() {
+async fn socks_proxy_is_used() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let proxy = listener.local_addr().unwrap();
     let asked = tokio::spawn(async move {

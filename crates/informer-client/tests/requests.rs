@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use informer_client::http::Method;
 use informer_client::{Api, Client, DeleteOptions, Deleted, Error, Patch, Propagation};
-use informer_wire::{Metadata, Resource, Scope, Status};
+use informer_wire::{PartialObjectMetadata, Resource, Scope, Status};
 use k8s_openapi::api::core::v1::{ConfigMap, Node, Pod};
 use serde_json::{Value, json};
 use support::{PATIENCE, Reply, Server};
@@ -23,7 +23,7 @@ fn maps(client: Client) -> Api<ConfigMap> {
 }
 
 #[tokio::test]
-async fn typed_requests_have_the_form_that_servers_expect() {
+async fn typed_requests_have_the_expected_form() {
     let server = Server::start(|_| Reply::json(MAP)).await;
     let api = maps(client(&server).await).field_manager("tester");
     let map = api.get("m").await.unwrap();
@@ -88,7 +88,7 @@ async fn typed_requests_have_the_form_that_servers_expect() {
 }
 
 #[tokio::test]
-async fn deleting_tells_gone_from_going() {
+async fn delete_returns_status_or_object() {
     let server = Server::start(|request| {
         let gone = r#"{"kind":"Status","apiVersion":"v1","status":"Success","code":200}"#;
         Reply::json(if request.target.ends_with("gone") {
@@ -99,24 +99,55 @@ async fn deleting_tells_gone_from_going() {
     })
     .await;
     let api = maps(client(&server).await);
-    let options = DeleteOptions::default()
-        .grace_period_seconds(0)
-        .propagation(Propagation::Foreground)
-        .only_uid("u-1");
     assert!(matches!(
-        api.delete("gone", &options).await.unwrap(),
-        Deleted::Gone(_)
+        api.delete("gone", &DeleteOptions::default()).await.unwrap(),
+        Deleted::Status(_)
     ));
-    let sent: Value = serde_json::from_str(&server.last().body).unwrap();
-    let wanted = json!({
-        "gracePeriodSeconds": 0, "propagationPolicy": "Foreground", "preconditions": {"uid": "u-1"}
-    });
-    assert_eq!(sent, wanted);
     let going = api.delete("m", &DeleteOptions::default()).await.unwrap();
-    let Deleted::Going(map) = going else {
+    let Deleted::Object(map) = going else {
         panic!("{going:?}")
     };
     assert_eq!(map.metadata.name.as_deref(), Some("m"));
+}
+
+/// INV-CLIENT-16: beside a body kube-apiserver ignores the query of a delete. A dry run in the query alone deletes.
+#[tokio::test]
+async fn delete_sends_all_options_in_the_body() {
+    let server = Server::start(|_| Reply::json(MAP)).await;
+    let api = maps(client(&server).await).field_manager("tester");
+    let plain = DeleteOptions::default();
+    let full = DeleteOptions::default()
+        .grace_period_seconds(0)
+        .propagation(Propagation::Foreground)
+        .only_uid("u-1")
+        .only_resource_version("7");
+    let full_body = json!({
+        "gracePeriodSeconds": 0, "propagationPolicy": "Foreground",
+        "preconditions": {"uid": "u-1", "resourceVersion": "7"},
+    });
+    let mut full_dry_run = full_body.clone();
+    full_dry_run["dryRun"] = json!(["All"]);
+    let dry_run = json!({"dryRun": ["All"]});
+    let trial = api.clone().dry_run(true);
+    for (api, options, body) in [
+        (&api, plain.clone(), json!({})),
+        (&api, full.clone(), full_body),
+        (&trial, plain.clone(), dry_run.clone()),
+        (&trial, full, full_dry_run),
+        // Either of the two is enough.
+        (&api, plain.clone().dry_run(true), dry_run.clone()),
+        (&trial, plain.clone().dry_run(false), dry_run.clone()),
+        (&trial.clone().subresource("status"), plain.clone(), dry_run),
+        (&api, plain.dry_run(true).dry_run(false), json!({})),
+    ] {
+        api.delete("m", &options).await.unwrap();
+        let request = server.last();
+        assert_eq!(request.method, "DELETE");
+        assert!(!request.target.contains('?'), "{}", request.target);
+        assert_eq!(request.header("content-type"), Some("application/json"));
+        let sent: Value = serde_json::from_str(&request.body).unwrap();
+        assert_eq!(sent, body);
+    }
 }
 
 /// INV-CLIENT-4: what is put into a request is encoded, and can change neither path nor parameters.
@@ -150,7 +181,7 @@ async fn paths_and_parameters_are_encoded() {
 }
 
 #[tokio::test]
-async fn errors_of_the_server_are_told_apart() {
+async fn errors_of_the_server_are_classified() {
     let server = Server::start(|request| {
         let name = request.target.rsplit('/').next().unwrap();
         let status = |code: &str, reason: &str| {
@@ -193,8 +224,8 @@ async fn errors_of_the_server_are_told_apart() {
         Some(Duration::from_secs(300))
     );
     let binary = error("binary").await;
-    let told = &binary.status().unwrap().message;
-    assert!(told.ends_with("told no reason"), "{told:?}");
+    let message = &binary.status().unwrap().message;
+    assert!(message.ends_with("without a message"), "{message:?}");
     let before = server.requests().len();
     assert_eq!(error("moved").await.status().unwrap().code, 302);
     assert_eq!(
@@ -207,7 +238,7 @@ async fn errors_of_the_server_are_told_apart() {
 
 /// INV-CLIENT-5: no answer is read without limit.
 #[tokio::test]
-async fn endless_bodies_end() {
+async fn endless_body_is_cut_off() {
     let server = Server::start(|request| {
         let head = if request.target.ends_with("error") {
             "500 X"
@@ -234,7 +265,7 @@ async fn endless_bodies_end() {
 }
 
 #[tokio::test]
-async fn silence_and_refusal_are_told_apart() {
+async fn timeout_and_refused_connection_are_distinct_errors() {
     let server = Server::start(|_| Reply::raw("").hang()).await;
     let config = informer_client::Config::anonymous(&server.url()).unwrap();
     let limit = Duration::from_millis(50);
@@ -264,7 +295,7 @@ async fn silence_and_refusal_are_told_apart() {
 }
 
 #[tokio::test]
-async fn compression_is_asked_for_only_if_wanted() {
+async fn compression_is_requested_only_if_enabled() {
     // {"data":{"k":"v"}}, by gzip.
     const ZIPPED: &[u8] = &[
         31, 139, 8, 0, 0, 0, 0, 0, 2, 3, 171, 86, 74, 73, 44, 73, 84, 178, 170, 86, 202, 86, 178,
@@ -300,7 +331,7 @@ async fn compression_is_asked_for_only_if_wanted() {
 }
 
 #[tokio::test]
-async fn a_body_that_breaks_off_is_an_error() {
+async fn incomplete_body_is_an_error() {
     let server = Server::start(|_| {
         Reply::raw("HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n{\"metadata\":{")
     })
@@ -314,7 +345,7 @@ async fn a_body_that_breaks_off_is_an_error() {
 
 /// What the wire can read, the typed requests can too; an answer that is of none of our formats is no object.
 #[tokio::test]
-async fn every_form_of_an_object_can_be_asked_for() {
+async fn every_form_of_an_object_is_requested_and_read() {
     let server = Server::start(|request| match &*request.target {
         "/api/v1/namespaces/shop/configmaps/m" => Reply::json(MAP),
         "/api/v1/namespaces/shop/pods/p/eviction" => Reply::json(
@@ -328,7 +359,7 @@ async fn every_form_of_an_object_can_be_asked_for() {
     .await;
     let client = client(&server).await;
     let maps = Resource::core("v1", "ConfigMap", "configmaps", Scope::Namespaced);
-    let metadata = Api::<Metadata>::new(client.clone(), maps).in_namespace("shop");
+    let metadata = Api::<PartialObjectMetadata>::new(client.clone(), maps).in_namespace("shop");
     assert_eq!(metadata.get("m").await.unwrap().metadata().name(), "m");
     let asked = server.requests()[0].header("accept").unwrap().to_owned();
     assert!(asked.contains("as=PartialObjectMetadata;"), "{asked}");
@@ -357,7 +388,7 @@ fn pods_of(client: Client) -> Api<Pod> {
 }
 
 #[tokio::test]
-async fn resources_are_found_by_every_name() {
+async fn resource_is_found_by_every_name() {
     let server = Server::start(|request| {
         Reply::json(match &*request.target {
             "/api" => r#"{"kind":"APIVersions","versions":["v1"]}"#,

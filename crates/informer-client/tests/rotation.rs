@@ -1,4 +1,4 @@
-//! Certificates in files that are replaced while the client lives.
+//! Certificates in files that are replaced while the client is in use.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 #[path = "support/tls.rs"]
@@ -86,7 +86,7 @@ fn certified(identity: &Identity) -> Arc<CertifiedKey> {
 
 /// INV-CLIENT-12: the authority's file is read again when the server's certificate is not trusted any more.
 #[tokio::test]
-async fn a_new_authority_is_trusted_once_its_file_has_it() {
+async fn replaced_authority_file_is_trusted() {
     let (old, new) = (Authority::new(), Authority::new());
     let shown = Arc::new(Shown(std::sync::Mutex::new(certified(
         &old.issue(&["127.0.0.1"]),
@@ -127,7 +127,7 @@ async fn a_new_authority_is_trusted_once_its_file_has_it() {
 
 /// INV-CLIENT-12: after a 401 the client certificate's files are read again; a pair that does not fit waits.
 #[tokio::test]
-async fn a_new_client_certificate_is_shown_once_its_files_have_it() {
+async fn replaced_client_certificate_files_are_used() {
     let authority = Authority::new();
     let (one, two) = (authority.issue(&["one"]), authority.issue(&["two"]));
     let seen = Seen::new();

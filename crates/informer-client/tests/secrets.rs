@@ -56,7 +56,7 @@ fn check_error(error: &dyn StdError) {
 
 /// INV-CLIENT-3, with the secret in play.
 #[tokio::test]
-async fn no_output_shows_a_secret() {
+async fn output_shows_no_secret() {
     let log = Log::default();
     let writer = log.clone();
     tracing_subscriber::fmt()

@@ -1,6 +1,7 @@
 //! Typed requests against an API server in memory.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+use informer_client::http::Method;
 use informer_client::{Api, Client, DeleteOptions, Deleted, Error, Patch};
 use informer_kubeconfig::Kubeconfig;
 use informer_testkit::{ApiServer, ResourceType};
@@ -24,7 +25,7 @@ async fn server() -> (ApiServer, Client) {
 }
 
 #[tokio::test]
-async fn an_object_lives_its_life() {
+async fn object_is_created_patched_replaced_and_deleted() {
     let (server, client) = server().await;
     let maps = Api::<ConfigMap>::namespaced(client, "shop");
     let map: ConfigMap =
@@ -60,20 +61,51 @@ async fn an_object_lives_its_life() {
     assert!(again.unwrap_err().is_not_found());
 }
 
+/// INV-CLIENT-16.
 #[tokio::test]
-async fn an_object_with_a_finalizer_is_going() {
+async fn dry_run_changes_nothing() {
+    let (server, client) = server().await;
+    let maps = Api::<ConfigMap>::namespaced(client.clone(), "shop");
+    let map = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "m"}});
+    let mut map = maps.create(&map).await.unwrap();
+    let before = server.resource_version();
+
+    let trial = maps.clone().dry_run(true);
+    let plain = DeleteOptions::default();
+    trial.delete("m", &plain).await.unwrap();
+    maps.delete("m", &plain.clone().dry_run(true))
+        .await
+        .unwrap();
+    let collection = client.request(Method::DELETE, "/api/v1/namespaces/shop/configmaps");
+    let collection = collection.json("application/json", &plain.clone().dry_run(true));
+    let deleted = collection.send().await.unwrap().error_for_status().await;
+    deleted.unwrap();
+    let other = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "other"}});
+    trial.create(&other).await.unwrap();
+    let label = json!({"metadata": {"labels": {"a": "b"}}});
+    trial.patch("m", &Patch::Merge(label)).await.unwrap();
+    map.data = Some([("k".to_owned(), "v".to_owned())].into());
+    trial.replace("m", &map).await.unwrap();
+
+    assert_eq!(server.resource_version(), before);
+    maps.delete("m", &plain).await.unwrap();
+    assert!(server.get("configmaps", "shop", "m").is_err());
+}
+
+#[tokio::test]
+async fn delete_returns_object_with_finalizer() {
     let (_server, client) = server().await;
     let maps = Api::<ConfigMap>::namespaced(client, "shop");
     let map = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "m", "finalizers": ["a.example/b"]}});
     maps.create(&map).await.unwrap();
-    let Deleted::Going(map) = maps.delete("m", &DeleteOptions::default()).await.unwrap() else {
+    let Deleted::Object(map) = maps.delete("m", &DeleteOptions::default()).await.unwrap() else {
         panic!()
     };
     assert!(map.metadata.deletion_timestamp.is_some());
 }
 
 #[tokio::test]
-async fn the_status_is_written_apart() {
+async fn status_subresource_is_patched() {
     let (server, client) = server().await;
     let pods = Api::<Pod>::namespaced(client, "shop");
     let pod: Pod = serde_json::from_value(json!({"metadata": {"name": "p"}})).unwrap();

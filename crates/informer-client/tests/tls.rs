@@ -31,7 +31,7 @@ fn is_tls(result: Result<u16, Error>) -> bool {
 
 /// INV-CLIENT-8: only the authorities of the configuration are trusted.
 #[tokio::test]
-async fn only_the_given_authority_is_trusted() {
+async fn only_configured_authority_is_trusted() {
     let (ours, other) = (Authority::new(), Authority::new());
     let server = serve(&ours.issue(&["127.0.0.1"])).await;
     let trusting =
@@ -52,7 +52,7 @@ async fn only_the_given_authority_is_trusted() {
 }
 
 #[tokio::test]
-async fn name_and_dates_must_be_right() {
+async fn certificate_is_refused_when_name_or_dates_are_wrong() {
     let authority = Authority::new();
     let trusting =
         |server: &Server| cluster(server).certificate_authority(PemSource::inline(authority.pem()));
@@ -65,7 +65,7 @@ async fn name_and_dates_must_be_right() {
 }
 
 #[tokio::test]
-async fn the_server_is_asked_for_the_name_that_its_certificate_is_for() {
+async fn sni_is_the_configured_server_name() {
     let authority = Authority::new();
     let server = serve(&authority.issue(&["api.example"])).await;
     let trusting = cluster(&server).certificate_authority(PemSource::inline(authority.pem()));
@@ -73,7 +73,7 @@ async fn the_server_is_asked_for_the_name_that_its_certificate_is_for() {
     assert_eq!(get(Config::new(named)).await.unwrap(), 200);
     let request = server.last();
     assert_eq!(request.sni.as_deref(), Some("api.example"));
-    // The server behind a load balancer hears the name that it was reached by.
+    // The server behind a load balancer receives the name that it was reached by.
     assert_eq!(request.header("host"), Some(&*server.address.to_string()));
     assert!(is_tls(
         get(Config::new(trusting.tls_server_name("other.example"))).await
@@ -93,7 +93,7 @@ async fn the_server_is_asked_for_the_name_that_its_certificate_is_for() {
 
 /// Some clusters give out the server's certificate itself, and kubectl takes it.
 #[tokio::test]
-async fn a_certificate_can_be_its_own_authority() {
+async fn certificate_may_be_its_own_authority() {
     let authority = Authority::new();
     let cases = [
         (authority.issue(&["127.0.0.1"]), true),
@@ -122,7 +122,7 @@ async fn a_certificate_can_be_its_own_authority() {
 
 /// INV-CLIENT-9: client certificates of X.509 version 3 and 1 are shown.
 #[tokio::test]
-async fn client_certificates_are_shown() {
+async fn client_certificate_is_sent() {
     let authority = Authority::new();
     let own = authority.issue(&["127.0.0.1"]);
     for identity in [authority.issue(&["me"]), version_1("me")] {
@@ -151,7 +151,7 @@ async fn client_certificates_are_shown() {
 
 /// What cannot work is said when the client is made.
 #[tokio::test]
-async fn unusable_certificates_are_named() {
+async fn unusable_certificate_is_named() {
     let authority = Authority::new();
     let (one, two) = (authority.issue(&["one"]), authority.issue(&["two"]));
     let with = |certificate: &str, key: &str| {
@@ -202,7 +202,7 @@ async fn unusable_certificates_are_named() {
 }
 
 #[tokio::test]
-async fn a_server_that_speaks_no_tls_is_an_error_that_says_so() {
+async fn server_without_tls_is_a_tls_error() {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("https://{}", listener.local_addr().unwrap());
     let answer = tokio::spawn(async move {

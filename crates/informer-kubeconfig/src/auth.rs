@@ -1,4 +1,4 @@
-//! Who connects: the credentials of a configuration.
+//! The credentials of a configuration.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -9,7 +9,7 @@ use secrecy::SecretString;
 use crate::exec::ExecConfig;
 use crate::pem::PemSource;
 
-/// The credentials to connect with. Empty: anonymous.
+/// The credentials of a configuration. Empty: anonymous.
 ///
 /// ```
 /// use informer_kubeconfig::AuthInfo;
@@ -20,45 +20,45 @@ use crate::pem::PemSource;
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct AuthInfo {
-    /// A certificate to show the server.
+    /// The client certificate.
     pub client_certificate: Option<ClientCertificate>,
     /// A bearer token.
     pub token: Option<SecretString>,
-    /// A file that holds a bearer token and is renewed from time to time. It counts before `token`, which stands in
-    /// while the file cannot be read.
+    /// A file with a bearer token, which is read again regularly. It counts before `token`, which is used while the
+    /// file cannot be read.
     pub token_file: Option<PathBuf>,
     /// A name and password.
     pub basic: Option<BasicAuth>,
-    /// A program that prints credentials. It is run only if whoever connects allows it, and not needed if there are
-    /// other credentials.
+    /// A program that prints credentials. It is run only if the client allows it, and not needed if there are other
+    /// credentials.
     pub exec: Option<ExecConfig>,
-    /// Whom to act as.
+    /// The user to impersonate.
     pub impersonate: Option<Impersonate>,
 }
 
 impl AuthInfo {
-    /// Shows a certificate.
+    /// Sets the client certificate.
     #[must_use]
     pub fn client_certificate(mut self, certificate: PemSource, key: PemSource) -> Self {
         self.client_certificate = Some(ClientCertificate { certificate, key });
         self
     }
 
-    /// Sends a bearer token.
+    /// Sets the bearer token.
     #[must_use]
     pub fn token(mut self, token: impl Into<SecretString>) -> Self {
         self.token = Some(token.into());
         self
     }
 
-    /// Sends the bearer token of a file, and reads it again from time to time.
+    /// Sets the file with the bearer token, which is read again regularly.
     #[must_use]
     pub fn token_file(mut self, path: impl Into<PathBuf>) -> Self {
         self.token_file = Some(path.into());
         self
     }
 
-    /// Sends a name and password.
+    /// Sets a name and password.
     #[must_use]
     pub fn basic(mut self, username: impl Into<String>, password: impl Into<SecretString>) -> Self {
         self.basic = Some(BasicAuth {
@@ -68,21 +68,21 @@ impl AuthInfo {
         self
     }
 
-    /// Gets credentials from a program, if whoever connects allows it.
+    /// Sets a program that prints credentials, which is run only if the client allows it.
     #[must_use]
     pub fn exec(mut self, plugin: ExecConfig) -> Self {
         self.exec = Some(plugin);
         self
     }
 
-    /// Acts as another user.
+    /// Sets the user to impersonate.
     #[must_use]
     pub fn impersonate(mut self, whom: Impersonate) -> Self {
         self.impersonate = Some(whom);
         self
     }
 
-    /// True if there is nothing to show or send.
+    /// Returns `true` if there are no credentials.
     #[must_use]
     pub const fn is_anonymous(&self) -> bool {
         self.client_certificate.is_none()
@@ -97,7 +97,7 @@ impl AuthInfo {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct ClientCertificate {
-    /// The certificate, with those that lead to its authority behind it.
+    /// The certificate, followed by those that lead to its authority.
     pub certificate: PemSource,
     /// Its private key.
     pub key: PemSource,
@@ -121,7 +121,7 @@ impl fmt::Debug for BasicAuth {
     }
 }
 
-/// Another user to act as.
+/// A user to impersonate.
 ///
 /// Source: [user impersonation](https://kubernetes.io/docs/reference/access-authn-authz/user-impersonation/).
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -133,12 +133,12 @@ pub struct Impersonate {
     pub uid: Option<String>,
     /// The user's groups.
     pub groups: Vec<String>,
-    /// More about the user.
+    /// Further attributes of the user.
     pub extra: BTreeMap<String, Vec<String>>,
 }
 
 impl Impersonate {
-    /// Acts as this user.
+    /// Impersonates this user.
     #[must_use]
     pub fn user(name: impl Into<String>) -> Self {
         Self {
@@ -147,21 +147,21 @@ impl Impersonate {
         }
     }
 
-    /// With this UID.
+    /// Sets the user's UID.
     #[must_use]
     pub fn uid(mut self, uid: impl Into<String>) -> Self {
         self.uid = Some(uid.into());
         self
     }
 
-    /// In this group too.
+    /// Adds a group of the user.
     #[must_use]
     pub fn group(mut self, group: impl Into<String>) -> Self {
         self.groups.push(group.into());
         self
     }
 
-    /// With this value of an extra field.
+    /// Adds a value of a further attribute.
     #[must_use]
     pub fn extra(mut self, key: impl Into<String>, value: impl Into<String>) -> Self {
         self.extra.entry(key.into()).or_default().push(value.into());

@@ -1,4 +1,4 @@
-//! What to connect to, and as whom: the result of loading.
+//! The result of loading: an API server and credentials.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use crate::error::ConfigError;
 use crate::loader::{ConfigLoader, Environment};
 use crate::pem::PemSource;
 
-/// What to connect to, and as whom.
+/// An API server, and the credentials for it.
 ///
 /// ```
 /// use informer_kubeconfig::Config;
@@ -32,7 +32,7 @@ pub struct Config {
 }
 
 impl Config {
-    /// Connects to this cluster with no credentials.
+    /// Makes a configuration of this cluster without credentials.
     #[must_use]
     pub fn new(cluster: Cluster) -> Self {
         Self {
@@ -42,7 +42,7 @@ impl Config {
         }
     }
 
-    /// Connects to this URL with no credentials.
+    /// Makes a configuration of this URL without credentials.
     ///
     /// # Errors
     /// When the URL is none, or not of http or https.
@@ -58,7 +58,7 @@ impl Config {
         ConfigLoader::new().load()
     }
 
-    /// The configuration that a pod is given: its environment and the mounted service account.
+    /// Loads the configuration of a pod: its environment and the mounted service account.
     ///
     /// # Errors
     /// When the process does not run in a pod, or the service account is not mounted.
@@ -67,14 +67,14 @@ impl Config {
         Self::in_cluster_from(&Environment::from_process())
     }
 
-    /// With these credentials.
+    /// Sets the credentials.
     #[must_use]
     pub fn auth(mut self, auth: AuthInfo) -> Self {
         self.auth = auth;
         self
     }
 
-    /// With this namespace.
+    /// Sets the namespace.
     #[must_use]
     pub fn namespace(mut self, namespace: impl Into<String>) -> Self {
         self.namespace = namespace.into();
@@ -90,18 +90,18 @@ pub struct Cluster {
     pub server: Url,
     /// The only authorities to trust. `None`: those of the system.
     pub certificate_authority: Option<PemSource>,
-    /// The name that the server's certificate must be for. `None`: the host of the URL.
+    /// The name that the server's certificate must have. `None`: the host of the URL.
     pub tls_server_name: Option<String>,
-    /// Trusts any server. Anyone on the way can read and change everything.
+    /// Whether to trust any server. Anyone between can read and change everything.
     pub insecure_skip_tls_verify: bool,
-    /// A proxy to go through: http, https or socks5.
+    /// A proxy: http, https or socks5.
     pub proxy_url: Option<Url>,
-    /// Asks the server not to compress.
+    /// Whether to ask the server not to compress.
     pub disable_compression: bool,
 }
 
 impl Cluster {
-    /// The API server at this URL. Without a scheme it is http.
+    /// Makes a cluster of the API server at this URL. Without a scheme it is http.
     ///
     /// # Errors
     /// When the URL is none, or not of http or https.
@@ -123,28 +123,28 @@ impl Cluster {
         }
     }
 
-    /// Trusts only these authorities.
+    /// Sets the only authorities to trust.
     #[must_use]
     pub fn certificate_authority(mut self, authorities: PemSource) -> Self {
         self.certificate_authority = Some(authorities);
         self
     }
 
-    /// Expects a certificate for this name.
+    /// Sets the name that the server's certificate must have.
     #[must_use]
     pub fn tls_server_name(mut self, name: impl Into<String>) -> Self {
         self.tls_server_name = Some(name.into());
         self
     }
 
-    /// Trusts any server, for experiments. Anyone on the way can read and change everything.
+    /// Sets whether to trust any server, for experiments. Anyone between can read and change everything.
     #[must_use]
     pub const fn insecure_skip_tls_verify(mut self, skip: bool) -> Self {
         self.insecure_skip_tls_verify = skip;
         self
     }
 
-    /// Goes through a proxy.
+    /// Sets a proxy.
     #[must_use]
     pub fn proxy_url(mut self, proxy: Url) -> Self {
         self.proxy_url = Some(proxy);
@@ -183,19 +183,19 @@ impl fmt::Debug for Cluster {
 pub(crate) fn parse_server(server: &str, default_scheme: &str) -> Result<Url, String> {
     let server = server.trim();
     if server.is_empty() {
-        return Err("it is empty; give the server's URL".to_owned());
+        return Err("empty; set the server's URL".to_owned());
     }
     let full = if server.contains("://") {
         server.to_owned()
     } else {
         format!("{default_scheme}://{server}")
     };
-    let mut url = Url::parse(&full).map_err(|error| format!("it is no URL ({error})"))?;
+    let mut url = Url::parse(&full).map_err(|error| format!("not a URL ({error})"))?;
     if !matches!(url.scheme(), "http" | "https") {
-        return Err("its scheme must be http or https".to_owned());
+        return Err("the scheme must be http or https".to_owned());
     }
     if !url.username().is_empty() || url.password().is_some() {
-        return Err("it holds a user name or password; put them into a user entry".to_owned());
+        return Err("user name or password in the URL; put them into a user entry".to_owned());
     }
     url.set_query(None);
     url.set_fragment(None);

@@ -1,9 +1,9 @@
-//! What can be wrong with a configuration.
+//! Errors of configurations.
 
 use std::io;
 use std::path::PathBuf;
 
-/// A configuration that cannot be used. Names the file and the entry, says what to do, and never quotes a credential.
+/// A configuration that cannot be used. Names the file, the entry and the remedy, and never quotes a credential.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConfigError {
@@ -12,15 +12,15 @@ pub enum ConfigError {
     Read {
         /// The kubeconfig.
         file: PathBuf,
-        /// Why not.
+        /// The cause.
         source: io::Error,
     },
-    /// A kubeconfig is no valid YAML, or not of the right shape.
+    /// A kubeconfig is not valid YAML, or not of the right shape.
     #[error("{} is not a valid kubeconfig: {reason}", file.display())]
     Syntax {
         /// The kubeconfig.
         file: PathBuf,
-        /// What is wrong and where; without the contents.
+        /// The fault and its place, without the contents.
         reason: String,
     },
     /// An entry of a kubeconfig cannot be used.
@@ -28,9 +28,9 @@ pub enum ConfigError {
     Entry {
         /// The kubeconfig.
         file: PathBuf,
-        /// Which entry, as `user "admin"`.
+        /// The entry, such as `user "admin"`.
         entry: String,
-        /// What is wrong and what to do.
+        /// The fault and the remedy.
         problem: String,
     },
     /// A file that an entry of a kubeconfig names cannot be read.
@@ -38,45 +38,39 @@ pub enum ConfigError {
     EntryFile {
         /// The kubeconfig.
         file: PathBuf,
-        /// Which entry, as `user "admin"`.
+        /// The entry, such as `user "admin"`.
         entry: String,
-        /// Which field names the file, as `client-key`.
+        /// The field that names the file, such as `client-key`.
         field: &'static str,
         /// The file that cannot be read.
         path: PathBuf,
-        /// Why not.
+        /// The cause.
         source: io::Error,
     },
-    /// No context was asked for, and the kubeconfig chooses none.
-    #[error(
-        "{files} chooses no context (current-context is empty); name one of: {}",
-        list(known)
-    )]
+    /// No context was requested, and the kubeconfig has no current one.
+    #[error("current-context is not set in {files}; name one of: {}", list(known))]
     NoCurrentContext {
         /// The kubeconfigs that were read.
         files: String,
-        /// The contexts there are.
+        /// The existing contexts.
         known: Vec<String>,
     },
-    /// The context is not there.
-    #[error(
-        "there is no context {context:?} in {files}; choose one of: {}",
-        list(known)
-    )]
+    /// The context does not exist.
+    #[error("no context {context:?} in {files}; name one of: {}", list(known))]
     UnknownContext {
-        /// What was asked for.
+        /// The requested context.
         context: String,
         /// The kubeconfigs that were read.
         files: String,
-        /// The contexts there are.
+        /// The existing contexts.
         known: Vec<String>,
     },
-    /// The files that a pod is given cannot be used.
+    /// A file of a pod's service account cannot be used.
     #[error("cannot read {} of the pod's service account; check that one is mounted", path.display())]
     ServiceAccount {
         /// The file that cannot be used.
         path: PathBuf,
-        /// Why not.
+        /// The cause.
         source: io::Error,
     },
     /// The process does not run in a pod, or its environment lacks the API server's address.
@@ -84,16 +78,16 @@ pub enum ConfigError {
         "not in a pod: KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are not set to an address"
     )]
     NotInCluster,
-    /// There is no configuration anywhere.
-    #[error("no cluster is configured; looked at {tried}; set KUBECONFIG or name a kubeconfig")]
+    /// There is no configuration.
+    #[error("no configuration in {tried}; set KUBECONFIG or name a kubeconfig")]
     NotFound {
-        /// Where was looked.
+        /// The places that were searched.
         tried: String,
     },
     /// The URL of the API server cannot be used.
-    #[error("the server's address cannot be used: {reason}")]
+    #[error("invalid server address: {reason}")]
     Server {
-        /// What is wrong and what to do.
+        /// The fault and the remedy.
         reason: String,
     },
 }

@@ -1,4 +1,4 @@
-//! The configuration that Kubernetes gives to a pod.
+//! The configuration of a pod.
 
 use std::io;
 
@@ -12,7 +12,7 @@ use crate::loader::Environment;
 use crate::pem::{PemSource, read_file};
 
 impl Config {
-    /// The configuration that a pod is given, read from this environment.
+    /// Loads the configuration of a pod from this environment.
     ///
     /// The token stays a path: Kubernetes renews the file.
     ///
@@ -37,7 +37,7 @@ impl Config {
     }
 }
 
-/// The address in the environment, IPv6 in brackets.
+/// Returns the address in the environment, IPv6 in brackets.
 fn service_url(environment: &Environment) -> Option<Url> {
     let host = environment.service_host.as_deref()?.trim();
     let port: u16 = environment.service_port.as_deref()?.trim().parse().ok()?;
@@ -54,7 +54,7 @@ fn service_url(environment: &Environment) -> Option<Url> {
     (url.path() == "/" && url.username().is_empty() && url.query().is_none()).then_some(url)
 }
 
-/// A file of the service account must be there and hold something.
+/// Checks that a file of the service account exists and is not empty.
 fn check(path: &std::path::Path) -> Result<(), ConfigError> {
     let failed = |source| ConfigError::ServiceAccount {
         path: path.to_owned(),
@@ -70,7 +70,7 @@ fn check(path: &std::path::Path) -> Result<(), ConfigError> {
     Ok(())
 }
 
-/// `POD_NAMESPACE`, else the mounted file, else `default`.
+/// Returns `POD_NAMESPACE`, else the mounted file's namespace, else `default`.
 fn namespace(environment: &Environment) -> String {
     let named = environment.pod_namespace.clone().unwrap_or_default();
     if !named.trim().is_empty() {

@@ -14,13 +14,13 @@ use crate::pem::read_capped;
 use crate::raw::{RawCluster, RawContext, RawFile, RawHead, RawUser};
 use crate::resolve;
 
-/// The largest kubeconfig that is read, in bytes.
+/// The most bytes of a kubeconfig.
 pub const MAX_KUBECONFIG_BYTES: u64 = 16 << 20;
 
-/// How many nodes aliases may stand for, all in all: more than anybody writes, less than hurts.
+/// The most nodes that aliases may stand for, all in all: more than anybody writes.
 const MAX_ALIASED_NODES: usize = 10_000;
 
-/// How many bytes aliases may stand for, all in all.
+/// The most bytes that aliases may stand for, all in all.
 const MAX_ALIASED_BYTES: usize = 64 << 20;
 
 /// One kubeconfig, or several merged. Choose a context of it with [`Kubeconfig::config`].
@@ -48,7 +48,7 @@ pub struct Kubeconfig {
     pub(crate) inline_only: bool,
 }
 
-/// An entry and the file it came from.
+/// An entry and its file.
 #[derive(Clone)]
 pub(crate) struct Entry<T> {
     pub(crate) file: Arc<Path>,
@@ -69,7 +69,7 @@ impl Kubeconfig {
         let Ok(yaml) = String::from_utf8(bytes) else {
             return Err(ConfigError::Syntax {
                 file,
-                reason: "it is not UTF-8".to_owned(),
+                reason: "not UTF-8".to_owned(),
             });
         };
         // Relative to the working directory of now, whatever it is later.
@@ -131,8 +131,7 @@ impl Kubeconfig {
         Ok(this)
     }
 
-    /// Adds what the other has under names that are not here yet. The current context is the other's only if none is
-    /// chosen here.
+    /// Adds the other's entries of new names. The current context is the other's only if there is none here.
     #[must_use]
     pub fn merge(mut self, other: Self) -> Self {
         self.files.extend(other.files);
@@ -146,26 +145,26 @@ impl Kubeconfig {
         self
     }
 
-    /// Refuses entries that name files, for a kubeconfig that somebody else wrote: it could name any file of this
-    /// machine. Certificates, keys and tokens must then stand in the kubeconfig itself.
+    /// Refuses entries that name files, for a kubeconfig of a stranger: it could name any file of this machine.
+    /// Certificates, keys and tokens must then be in the kubeconfig itself.
     #[must_use]
     pub const fn inline_only(mut self, only: bool) -> Self {
         self.inline_only = only;
         self
     }
 
-    /// The context that is chosen unless another is asked for.
+    /// Returns the context that is used unless another is requested.
     #[must_use]
     pub fn current_context(&self) -> Option<&str> {
         Some(self.current_context.as_str()).filter(|name| !name.is_empty())
     }
 
-    /// The names of the contexts, in order.
+    /// Returns the names of the contexts, in order.
     pub fn contexts(&self) -> impl Iterator<Item = &str> {
         self.contexts.keys().map(String::as_str)
     }
 
-    /// True if it says nothing at all.
+    /// Returns `true` if there is nothing in it.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.contexts.is_empty()
@@ -174,8 +173,8 @@ impl Kubeconfig {
             && self.current_context.is_empty()
     }
 
-    /// Chooses a context (the current one if none is named) and checks all that belongs to it. Certificates and keys
-    /// in files are read once, to see that they are there.
+    /// Resolves a context (the current one if none is named) and checks everything that belongs to it. Certificates and
+    /// keys in files are read once, to check that they exist.
     ///
     /// # Errors
     /// When there is no such context, or it cannot be used.
@@ -208,7 +207,7 @@ fn insert<T>(
         return Err(ConfigError::Entry {
             file: file.to_path_buf(),
             entry: format!("{what} {name:?}"),
-            problem: "it stands there twice; remove one".to_owned(),
+            problem: "duplicate; remove one".to_owned(),
         });
     }
     entries.insert(
@@ -221,14 +220,14 @@ fn insert<T>(
     Ok(())
 }
 
-/// Adds the entries whose names are free.
+/// Adds the entries of new names.
 fn fill<T>(entries: &mut BTreeMap<String, Entry<T>>, more: BTreeMap<String, Entry<T>>) {
     for (name, entry) in more {
         entries.entry(name).or_insert(entry);
     }
 }
 
-/// Reads a file that is a kubeconfig. What it says it is comes first: a file of another kind has other fields too.
+/// Reads a file that is a kubeconfig. Its kind is checked first: a file of another kind has other fields too.
 fn read(yaml: &str) -> Result<RawFile, String> {
     if yaml.trim().is_empty() {
         return Ok(RawFile::default());
@@ -239,7 +238,7 @@ fn read(yaml: &str) -> Result<RawFile, String> {
     parse(yaml)
 }
 
-/// A file need not say what it is, but must not say that it is something else.
+/// Checks that a file is of no other kind. It need not have one.
 fn check(field: &str, found: &str, wanted: &str) -> Result<(), String> {
     if found.is_empty() || found == wanted {
         return Ok(());
@@ -254,7 +253,7 @@ fn check(field: &str, found: &str, wanted: &str) -> Result<(), String> {
     ))
 }
 
-/// Parses with limits. The error tells where and what kind of fault it is, and quotes nothing.
+/// Parses with limits. The error names place and kind of the fault, and quotes nothing.
 fn parse<T: DeserializeOwned + Default>(yaml: &str) -> Result<T, String> {
     let options = serde_saphyr::options! {
         budget: serde_saphyr::budget! {
@@ -279,14 +278,14 @@ fn parse<T: DeserializeOwned + Default>(yaml: &str) -> Result<T, String> {
         .map_err(|error| describe(&error))
 }
 
-/// Says what is wrong without a word of the contents.
+/// Describes an error without quoting the contents.
 fn describe(error: &serde_saphyr::Error) -> String {
     use serde_saphyr::Error;
     let what = match error.without_snippet() {
         Error::Eof { .. } => "the text ends too early".to_owned(),
-        Error::MultipleDocuments { .. } => "it holds more than one document".to_owned(),
+        Error::MultipleDocuments { .. } => "more than one document".to_owned(),
         Error::Unexpected { expected, .. } => format!("expected {expected}"),
-        Error::SerdeMissingField { field, .. } => format!("the field {field:?} is missing"),
+        Error::SerdeMissingField { field, .. } => format!("missing field {field:?}"),
         Error::InvalidScalar { ty, .. } => format!("expected {ty}"),
         Error::SerdeInvalidType { expected, .. } => format!("expected {expected}"),
         Error::Budget { .. }
@@ -294,10 +293,10 @@ fn describe(error: &serde_saphyr::Error) -> String {
         | Error::AliasReplayLimitExceeded { .. }
         | Error::AliasExpansionLimitExceeded { .. }
         | Error::AliasReplayStackDepthExceeded { .. } => {
-            "it is nested too deep, too large, or uses too many aliases".to_owned()
+            "nested too deep, too large, or too many aliases".to_owned()
         }
-        Error::UnknownAnchor { .. } => "an alias names no anchor".to_owned(),
-        _ => "it is not valid YAML of this shape".to_owned(),
+        Error::UnknownAnchor { .. } => "an alias without anchor".to_owned(),
+        _ => "not valid YAML of this shape".to_owned(),
     };
     match error.location().filter(|location| location.line() > 0) {
         Some(at) => format!("{what} at line {}, column {}", at.line(), at.column()),

@@ -1,13 +1,13 @@
-//! Kubernetes client configuration: what to connect to, and as whom.
+//! Kubernetes client configuration: API server and credentials.
 //!
-//! Reads kubeconfig files, merges them as `kubectl` does, picks a context, and checks it; or reads what a pod is
-//! given. The result is a [`Config`]. This crate opens no connection: `informer-client` does.
+//! Reads kubeconfig files, merges them as `kubectl` does, resolves a context, and checks it; or loads the configuration
+//! of a pod. The result is a [`Config`]. This crate opens no connection: `informer-client` does.
 //!
 //! ```no_run
 //! use informer_kubeconfig::{Config, ConfigLoader};
 //!
 //! # fn main() -> Result<(), informer_kubeconfig::ConfigError> {
-//! // $KUBECONFIG, else ~/.kube/config, else what the pod is given.
+//! // $KUBECONFIG, else ~/.kube/config, else the pod's service account.
 //! let config = Config::infer()?;
 //! println!("{} in namespace {}", config.cluster.server, config.namespace);
 //!
@@ -16,29 +16,29 @@
 //! # Ok(()) }
 //! ```
 //!
-//! # Where a configuration comes from
+//! # Places of a configuration
 //!
-//! | asked for | read | if it is missing |
+//! | requested | read | if missing |
 //! |---|---|---|
 //! | [`ConfigLoader::kubeconfig`] | that file alone | an error |
 //! | `KUBECONFIG` is set | every file of the list, merged | a missing file is skipped |
 //! | neither | `~/.kube/config` | go on |
-//! | no kubeconfig found | the service account of the pod ([`Config::in_cluster`]) | an error that lists what was tried |
+//! | no kubeconfig found | the service account of the pod ([`Config::in_cluster`]) | an error that lists all places |
 //!
 //! Of two entries with one name the first file's counts, as a whole; nothing is mixed from both. A relative path in a
-//! kubeconfig starts at the directory of the file that it stands in.
+//! kubeconfig starts at the file's directory.
 //!
 //! # Programs that fetch credentials
 //!
 //! A user entry can name a program (`exec`) that prints a token or a certificate. Such a file is as powerful as a
-//! program, so nothing is run unless whoever connects says so: see [`ExecPolicy`]. This crate knows what to tell the
-//! program ([`ExecConfig::info`]) and how to read what it prints ([`ExecConfig::credential`]); `informer-client` runs it.
+//! program, so nothing is run unless the client allows it: see [`ExecPolicy`]. This crate writes the program's input
+//! ([`ExecConfig::info`]) and reads its output ([`ExecConfig::credential`]); `informer-client` runs it.
 //!
-//! A kubeconfig that somebody else wrote may also name files of this machine: [`Kubeconfig::inline_only`] refuses them.
+//! A kubeconfig of a stranger may also name files of this machine: [`Kubeconfig::inline_only`] refuses them.
 //!
 //! # Secrets
 //!
-//! Tokens, passwords and keys lie in [`secrecy`] types. They appear in no `Debug` output and in no error. Errors name
+//! Tokens, passwords and keys are [`secrecy`] types. They appear in no `Debug` output and in no error. Errors name
 //! the file, the entry and the field, never the value of a credential.
 
 mod auth;

@@ -1,4 +1,4 @@
-//! Where a configuration is looked for.
+//! The places of configurations.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -10,7 +10,7 @@ use crate::kubeconfig::Kubeconfig;
 /// Where Kubernetes mounts a pod's service account.
 const SERVICE_ACCOUNT_DIR: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
 
-/// What is read from the process and its machine, in one value so that tests can put their own in.
+/// The inputs from the process and its machine, in one value so that tests can set their own.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Environment {
@@ -24,12 +24,12 @@ pub struct Environment {
     pub service_port: Option<String>,
     /// `POD_NAMESPACE`: the pod's namespace.
     pub pod_namespace: Option<String>,
-    /// Where the service account of a pod is mounted.
+    /// The directory where the service account of a pod is mounted.
     pub service_account_dir: PathBuf,
 }
 
 impl Default for Environment {
-    /// An environment that holds nothing.
+    /// Returns an empty environment.
     fn default() -> Self {
         Self {
             kubeconfig: None,
@@ -43,7 +43,7 @@ impl Default for Environment {
 }
 
 impl Environment {
-    /// The environment of this process.
+    /// Returns the environment of this process.
     #[must_use]
     pub fn from_process() -> Self {
         let text = |name| {
@@ -61,7 +61,7 @@ impl Environment {
         }
     }
 
-    /// The kubeconfigs to look at, in order, without repetitions.
+    /// Returns the kubeconfigs to read, in order, without repetitions.
     fn kubeconfigs(&self) -> Vec<PathBuf> {
         let Some(list) = &self.kubeconfig else {
             return self
@@ -99,19 +99,18 @@ pub struct ConfigLoader {
 }
 
 impl ConfigLoader {
-    /// Looks where `kubectl` looks.
+    /// Makes a loader of the places that `kubectl` reads.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Reads this kubeconfig and no other. `KUBECONFIG`, the home directory and the pod's service account are not
-    /// looked at.
+    /// Reads this kubeconfig and no other place.
     pub fn kubeconfig(mut self, file: impl Into<PathBuf>) -> Self {
         self.file = Some(file.into());
         self
     }
 
-    /// Chooses this context instead of the current one. The pod's service account is not looked at.
+    /// Uses this context instead of the current one. The pod's service account is not used.
     pub fn context(mut self, name: impl Into<String>) -> Self {
         self.context = Some(name.into());
         self
@@ -123,7 +122,7 @@ impl ConfigLoader {
         self
     }
 
-    /// Looks into this environment instead of the process's.
+    /// Uses this environment instead of the process's.
     pub fn environment(mut self, environment: Environment) -> Self {
         self.environment = Some(environment);
         self
@@ -153,7 +152,7 @@ impl ConfigLoader {
         Config::in_cluster_from(&environment)
     }
 
-    /// Every kubeconfig there is, merged, without choosing a context; `None` if there is none or all are empty.
+    /// Reads and merges every kubeconfig, without a choice of context; `None` if there is none or all are empty.
     ///
     /// # Errors
     /// When one cannot be read.
@@ -190,7 +189,7 @@ impl ConfigLoader {
     }
 }
 
-/// Says where was looked in vain.
+/// Makes the error of a search without result.
 fn not_found(environment: &Environment) -> ConfigError {
     let mut tried: Vec<String> = environment
         .kubeconfigs()

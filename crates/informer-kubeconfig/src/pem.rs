@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use secrecy::{ExposeSecret, SecretSlice};
 
-/// The largest file that a configuration may name, in bytes: certificates, keys, tokens.
+/// The most bytes of a file that a configuration names: certificates, keys, tokens.
 pub const MAX_FILE_BYTES: u64 = 1 << 20;
 
 /// PEM text, inline or in a file. The file is kept as a path, so that it can be read again when it is renewed.
@@ -16,24 +16,24 @@ pub const MAX_FILE_BYTES: u64 = 1 << 20;
 pub enum PemSource {
     /// The text itself.
     Inline(SecretSlice<u8>),
-    /// A file that holds it.
+    /// A file with the text.
     File(PathBuf),
 }
 
 impl PemSource {
-    /// PEM text.
+    /// Makes a source of PEM text.
     #[must_use]
     pub fn inline(pem: impl Into<Vec<u8>>) -> Self {
         Self::Inline(SecretSlice::from(pem.into()))
     }
 
-    /// A file of PEM text.
+    /// Makes a source of a file with PEM text.
     #[must_use]
     pub fn file(path: impl Into<PathBuf>) -> Self {
         Self::File(path.into())
     }
 
-    /// The file, if it is one.
+    /// Returns the file, if it is one.
     #[must_use]
     pub fn path(&self) -> Option<&Path> {
         match self {
@@ -42,7 +42,7 @@ impl PemSource {
         }
     }
 
-    /// The text as it is now.
+    /// Returns the text as it is now.
     ///
     /// # Errors
     /// When the file cannot be read, is no regular file, or is larger than [`MAX_FILE_BYTES`].

@@ -1,4 +1,4 @@
-//! A kubeconfig as it stands in the file. Unknown fields are passed over, as `kubectl` does.
+//! A kubeconfig as it is written. Unknown fields are skipped, as `kubectl` does.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use secrecy::SecretString;
 use serde::{Deserialize, Deserializer};
 
-/// What a file says it is. Nothing: a kubeconfig, as for `kubectl`.
+/// The kind of a file. None: a kubeconfig, as for `kubectl`.
 #[derive(Deserialize, Default)]
 #[serde(default, rename_all = "camelCase")]
 pub(crate) struct RawHead {
@@ -71,7 +71,7 @@ pub(crate) struct RawCluster {
     pub(crate) extensions: Vec<RawExtension>,
 }
 
-/// What other programs keep in a cluster's entry. Only exec plugins are handed theirs.
+/// Data of other programs in a cluster's entry. Only exec plugins receive theirs.
 #[derive(Deserialize, Default, Clone)]
 #[serde(default)]
 pub(crate) struct RawExtension {
@@ -131,7 +131,7 @@ pub(crate) struct RawAuthProvider {
     pub(crate) name: String,
 }
 
-/// What names an exec plugin. Its arguments and environment may hold secrets.
+/// The fields of an exec plugin. Its arguments and environment may hold secrets.
 #[derive(Deserialize, Default, Clone)]
 #[serde(default, rename_all = "camelCase")]
 pub(crate) struct RawExec {
@@ -164,7 +164,7 @@ impl RawCluster {
         rebase(&mut self.certificate_authority, directory);
     }
 
-    /// The fields that name files, and whether each does.
+    /// Returns the fields that name files, and whether each does.
     pub(crate) fn files(&self) -> impl Iterator<Item = (&'static str, bool)> {
         [(
             "certificate-authority",
@@ -192,7 +192,7 @@ impl RawUser {
         }
     }
 
-    /// The fields that name files, and whether each does.
+    /// Returns the fields that name files, and whether each does.
     pub(crate) fn files(&self) -> impl Iterator<Item = (&'static str, bool)> {
         [
             ("client-certificate", self.client_certificate.is_some()),

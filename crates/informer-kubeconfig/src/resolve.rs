@@ -1,4 +1,4 @@
-//! From a context of a kubeconfig to a configuration that was checked.
+//! From a context of a kubeconfig to a checked configuration.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ use crate::kubeconfig::{Entry, Kubeconfig};
 use crate::pem::{PemSource, read_file};
 use crate::raw::{RawCluster, RawExtension, RawUser};
 
-/// Chooses a context and checks all that belongs to it.
+/// Resolves a context and checks everything that belongs to it.
 pub(crate) fn resolve(kube: &Kubeconfig, context: Option<&str>) -> Result<Config, ConfigError> {
     let known = || kube.contexts.keys().cloned().collect();
     let Some(name) = context.or_else(|| kube.current_context()) else {
@@ -63,7 +63,7 @@ pub(crate) fn resolve(kube: &Kubeconfig, context: Option<&str>) -> Result<Config
     })
 }
 
-/// The files that were read, in one line.
+/// Returns the kubeconfigs that were read, in one line.
 fn files(kube: &Kubeconfig) -> String {
     let files: Vec<_> = kube
         .files
@@ -73,7 +73,7 @@ fn files(kube: &Kubeconfig) -> String {
     files.join(", ")
 }
 
-/// Where an error lies.
+/// The place of an error.
 struct Place<'a> {
     file: &'a Path,
     entry: String,
@@ -99,7 +99,7 @@ impl Place<'_> {
     }
 }
 
-/// The entry that a context names.
+/// Returns the entry that a context names.
 fn named<'a, T>(
     entries: &'a std::collections::BTreeMap<String, Entry<T>>,
     what: &str,
@@ -107,7 +107,7 @@ fn named<'a, T>(
     context: &Place<'_>,
 ) -> Result<(Place<'a>, &'a Entry<T>), ConfigError> {
     if name.is_empty() {
-        return Err(context.error(format!("it names no {what}; add one")));
+        return Err(context.error(format!("no {what}; add one")));
     }
     let entry = entries.get(name).ok_or_else(|| {
         context.error(format!(
@@ -160,7 +160,7 @@ fn check_cluster(
     let tls = authority.is_some() || raw.insecure_skip_tls_verify || has_certificate;
     let scheme = if tls { "https" } else { "http" };
     let server = parse_server(&raw.server, scheme)
-        .map_err(|reason| at.error(format!("the server cannot be used: {reason}")))?;
+        .map_err(|reason| at.error(format!("invalid server: {reason}")))?;
     Ok(Cluster {
         server,
         certificate_authority: authority,
@@ -175,15 +175,15 @@ fn check_cluster(
     })
 }
 
-/// The proxy's URL. Errors do not quote it: it may hold a password.
+/// Returns the proxy's URL. Errors do not quote it: it may hold a password.
 fn proxy(at: &Place<'_>, url: &SecretString) -> Result<Url, ConfigError> {
     let url = Url::parse(url.expose_secret())
-        .map_err(|error| at.error(format!("proxy-url is no URL ({error}); correct it")))?;
+        .map_err(|error| at.error(format!("invalid proxy-url ({error}); correct it")))?;
     if !matches!(url.scheme(), "http" | "https" | "socks5") {
         return Err(at.error("proxy-url must be of http, https or socks5"));
     }
     if url.host_str().is_none_or(str::is_empty) {
-        return Err(at.error("proxy-url names no host; add it"));
+        return Err(at.error("proxy-url without a host; add it"));
     }
     Ok(url)
 }
@@ -220,7 +220,7 @@ fn check_user(
     let has_other = has_token || basic.is_some() || client_certificate.is_some();
     let exec = plugin(at, raw, cluster, has_other)?;
     if let Some(path) = raw.token_file.as_deref().filter(|_| raw.token.is_none()) {
-        // Read each time anew later; here only to say now what is wrong.
+        // Read for each request later; here only to report errors now.
         read_file(path).map_err(|source| at.file_error("tokenFile", path, source))?;
     }
     Ok(AuthInfo {
@@ -238,7 +238,7 @@ fn basic(at: &Place<'_>, raw: &RawUser) -> Result<Option<BasicAuth>, ConfigError
         (true, None) => Ok(None),
         (true, Some(_)) => Err(at.error("a password needs a username")),
         (false, _) if raw.username.contains(':') => {
-            Err(at.error("the username must not hold a colon"))
+            Err(at.error("the username must not contain a colon"))
         }
         (false, password) => {
             let password = password.clone().unwrap_or_default();
@@ -250,7 +250,7 @@ fn basic(at: &Place<'_>, raw: &RawUser) -> Result<Option<BasicAuth>, ConfigError
     }
 }
 
-/// The program that fetches credentials. Other credentials of the same user count before it.
+/// Returns the program that fetches credentials. Other credentials of the same user count before it.
 fn plugin(
     at: &Place<'_>,
     raw: &RawUser,
@@ -272,7 +272,7 @@ fn plugin(
         return Ok(None);
     };
     if raw.command.is_empty() {
-        return Err(at.error("exec names no command; add it"));
+        return Err(at.error("exec without a command; add it"));
     }
     let version = ExecVersion::parse(&raw.api_version).ok_or_else(|| {
         at.error("exec needs the apiVersion client.authentication.k8s.io/v1 or client.authentication.k8s.io/v1beta1")
@@ -286,7 +286,7 @@ fn plugin(
         }
     };
     if raw.env.iter().any(|variable| !is_variable(&variable.name)) {
-        return Err(at.error("exec sets a variable whose name is empty or holds ="));
+        return Err(at.error("exec sets a variable whose name is empty or contains ="));
     }
     let mut exec = ExecConfig::new(version, raw.command.clone())
         .args(raw.args.iter().cloned())
@@ -303,7 +303,7 @@ fn plugin(
     Ok(Some(exec).filter(|_| !has_other))
 }
 
-/// Whether the environment of a program can hold a variable of this name.
+/// Returns `true` if the environment of a program can hold a variable of this name.
 fn is_variable(name: &str) -> bool {
     !name.is_empty() && !name.contains(['=', '\0'])
 }
@@ -320,10 +320,12 @@ fn impersonate(at: &Place<'_>, raw: &RawUser) -> Result<Option<Impersonate>, Con
     if raw.as_uid.is_empty() && raw.as_groups.is_empty() && raw.as_user_extra.is_empty() {
         return Ok(None);
     }
-    Err(at.error("as-uid, as-groups and as-user-extra need a user to act as; add the field `as`"))
+    Err(at.error(
+        "as-uid, as-groups and as-user-extra need a user to impersonate; add the field `as`",
+    ))
 }
 
-/// A file or base64 text of PEM, not both.
+/// Returns PEM from a file or base64 text, not both.
 fn pem(
     at: &Place<'_>,
     (path_field, path): (&'static str, Option<&Path>),
@@ -346,20 +348,22 @@ fn pem(
                 .bytes()
                 .filter(|b| !b.is_ascii_whitespace())
                 .collect();
-            let text = STANDARD
-                .decode(compact)
-                .map_err(|_| at.error(format!("{data_field} is no base64; encode the PEM text")))?;
+            let text = STANDARD.decode(compact).map_err(|_| {
+                at.error(format!(
+                    "invalid base64 in {data_field}; encode the PEM text"
+                ))
+            })?;
             check_pem(at, data_field, &text)?;
             Ok(Some(PemSource::inline(text)))
         }
     }
 }
 
-/// PEM text has at least one block. What is in it, the client sees.
+/// Checks that PEM text has at least one block. Its contents are the client's concern.
 fn check_pem(at: &Place<'_>, field: &str, text: &[u8]) -> Result<(), ConfigError> {
     let mark = b"-----BEGIN ";
     if text.windows(mark.len()).any(|window| window == mark) {
         return Ok(());
     }
-    Err(at.error(format!("{field} holds no PEM text (-----BEGIN ...)")))
+    Err(at.error(format!("no PEM text (-----BEGIN ...) in {field}")))
 }

@@ -1,4 +1,4 @@
-//! Programs that fetch credentials: what they are told, and what is read of what they print.
+//! Programs that fetch credentials: their input and output.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::time::{Duration, SystemTime};
@@ -53,7 +53,7 @@ fn info(exec: &ExecConfig, cluster: &Cluster, interactive: bool) -> Value {
 }
 
 #[test]
-fn every_field_of_a_plugin_is_read() {
+fn exec_entry_is_read_with_every_field() {
     let exec = config().auth.exec.unwrap();
     assert_eq!(exec.version(), ExecVersion::V1);
     // A path starts at the file's directory; a bare name would not.
@@ -82,12 +82,12 @@ fn every_field_of_a_plugin_is_read() {
 }
 
 #[test]
-fn a_plugin_is_told_of_its_cluster_only_if_it_asks() {
+fn program_receives_cluster_only_if_requested() {
     let Config { cluster, auth, .. } = config();
     let exec = auth.exec.unwrap();
-    let told = info(&exec, &cluster, true);
+    let input = info(&exec, &cluster, true);
     assert_eq!(
-        told,
+        input,
         json!({
             "kind": "ExecCredential",
             "apiVersion": "client.authentication.k8s.io/v1",
@@ -111,7 +111,7 @@ fn a_plugin_is_told_of_its_cluster_only_if_it_asks() {
     let file = root.path().join("ca");
     std::fs::write(&file, "PEM").unwrap();
     let cluster = Cluster::new("https://h/prefix/").unwrap();
-    let told = info(
+    let input = info(
         &exec,
         &cluster
             .clone()
@@ -119,10 +119,10 @@ fn a_plugin_is_told_of_its_cluster_only_if_it_asks() {
         false,
     );
     assert_eq!(
-        told["spec"]["cluster"]["certificate-authority-data"],
+        input["spec"]["cluster"]["certificate-authority-data"],
         "UEVN"
     );
-    assert_eq!(told["spec"]["cluster"]["server"], "https://h/prefix");
+    assert_eq!(input["spec"]["cluster"]["server"], "https://h/prefix");
     let gone = cluster.certificate_authority(PemSource::file("/gone"));
     assert!(exec.info(&gone, false).is_err());
 }
@@ -141,7 +141,7 @@ fn printed(status: Value) -> String {
 }
 
 #[test]
-fn tokens_and_certificates_are_read() {
+fn program_output_is_read_with_token_or_certificate() {
     let token = read(&printed(json!({
         "token": "t", "expirationTimestamp": "2026-01-02T03:04:05Z",
     })))
@@ -164,10 +164,10 @@ fn tokens_and_certificates_are_read() {
 }
 
 #[test]
-fn output_that_cannot_be_used_is_named() {
+fn invalid_program_output_is_an_error_that_names_the_fault() {
     let large = " ".repeat(informer_kubeconfig::MAX_EXEC_OUTPUT + 1);
     for (output, words) in [
-        ("token".to_owned(), "no ExecCredential"),
+        ("token".to_owned(), "not an ExecCredential"),
         (large, "larger"),
         ("{}".to_owned(), "kind"),
         (printed(json!({})).replace("/v1", "/v1beta1"), "apiVersion"),

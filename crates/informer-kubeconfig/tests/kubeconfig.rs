@@ -43,7 +43,7 @@ fn fault(yaml: &str) -> String {
 const HTTPS: &str = "server: 'https://api.example:6443'";
 
 #[test]
-fn every_field_is_read() {
+fn kubeconfig_is_read_with_every_field() {
     let yaml = format!(
         "
 apiVersion: v1
@@ -105,7 +105,7 @@ users:
 }
 
 #[test]
-fn json_is_read_too_and_nulls_are_like_missing_fields() {
+fn json_kubeconfig_is_read_and_null_is_a_missing_field() {
     let json = r#"{"current-context":"c","preferences":null,
         "contexts":[{"name":"c","context":{"cluster":"k","user":"","namespace":null}}],
         "clusters":[{"name":"k","cluster":{"server":"https://h","certificate-authority":null}}],
@@ -116,7 +116,7 @@ fn json_is_read_too_and_nulls_are_like_missing_fields() {
 }
 
 #[test]
-fn a_server_without_a_scheme_is_http_unless_something_of_tls_is_set() {
+fn server_without_scheme_is_http_unless_tls_is_configured() {
     let server = |cluster: &str, user: &str| load(&one(cluster, user)).unwrap().cluster.server;
     assert_eq!(
         server("server: 'localhost:8080'", "").as_str(),
@@ -137,7 +137,7 @@ fn a_server_without_a_scheme_is_http_unless_something_of_tls_is_set() {
 }
 
 #[test]
-fn relative_paths_start_at_their_file() {
+fn relative_path_starts_at_the_directory_of_its_kubeconfig() {
     let root = tempfile::tempdir().unwrap();
     let inner = root.path().join("inner");
     fs::create_dir(&inner).unwrap();
@@ -168,16 +168,19 @@ fn relative_paths_start_at_their_file() {
 
 /// INV-CLIENT-1: an error names the file, the entry and the field, and says what to do.
 #[test]
-fn every_fault_names_file_and_entry() {
+fn every_error_names_file_and_entry() {
     let ca = base64(PEM);
     let certificate = format!("client-certificate-data: {ca}");
     let faults: &[(String, &[&str])] = &[
-        (one("server: ''", ""), &["cluster \"k\"", "empty", "give"]),
+        (one("server: ''", ""), &["cluster \"k\"", "empty", "set"]),
         (
             one("server: 'ftp://h'", ""),
             &["cluster \"k\"", "http or https"],
         ),
-        (one("server: 'https://'", ""), &["cluster \"k\"", "no URL"]),
+        (
+            one("server: 'https://'", ""),
+            &["cluster \"k\"", "not a URL"],
+        ),
         (
             one("server: 'https://a:b@h'", ""),
             &["cluster \"k\"", "password", "user entry"],
@@ -275,7 +278,7 @@ fn every_fault_names_file_and_entry() {
         ),
         (
             one(HTTPS, "").replace("cluster: k,", ""),
-            &["context \"c\"", "names no cluster"],
+            &["context \"c\"", "no cluster; add one"],
         ),
         (
             one(HTTPS, "").replace("user: u}", "user: x}"),
@@ -291,12 +294,12 @@ fn every_fault_names_file_and_entry() {
         ),
         (
             one(HTTPS, "").replace("[{name: u,", "[{name: u}, {name: u,"),
-            &["user \"u\"", "twice"],
+            &["user \"u\"", "duplicate"],
         ),
         ("contexts: {}".to_owned(), &["line 1"]),
         (
             "contexts: [{context: {}}]".to_owned(),
-            &["\"name\" is missing", "line 1"],
+            &["missing field \"name\"", "line 1"],
         ),
         ("a: [".to_owned(), &["not a valid kubeconfig"]),
         ("--- {}\n--- {}\n".to_owned(), &["more than one document"]),
@@ -312,7 +315,7 @@ fn every_fault_names_file_and_entry() {
 
 /// INV-CLIENT-1: as kubectl, which takes a file that does not say what it is, and refuses one that says something else.
 #[test]
-fn a_file_of_another_kind_is_refused() {
+fn file_of_another_kind_is_refused() {
     let whole = one(HTTPS, "token: t");
     for same in [
         whole.replace("kind: Config\n", ""),
@@ -366,7 +369,7 @@ fn a_file_of_another_kind_is_refused() {
 const EXEC: &str = "exec: {apiVersion: client.authentication.k8s.io/v1beta1, command: c";
 
 #[test]
-fn other_credentials_count_before_plugins() {
+fn exec_is_ignored_beside_other_credentials() {
     let with_token = load(&one(HTTPS, &format!("token: t, {EXEC}}}"))).unwrap();
     assert!(with_token.auth.exec.is_none());
     assert!(
@@ -380,7 +383,7 @@ fn other_credentials_count_before_plugins() {
 }
 
 #[test]
-fn aliases_and_merge_keys_stand_for_what_they_name() {
+fn aliases_and_merge_keys_are_expanded() {
     let yaml = "
 base: &base {server: 'https://h', tls-server-name: base}
 current-context: c
@@ -395,7 +398,7 @@ clusters:
 }
 
 #[test]
-fn an_asked_context_is_chosen_over_the_current_one() {
+fn requested_context_counts_before_the_current_one() {
     let yaml = "
 current-context: a
 contexts:
@@ -446,7 +449,7 @@ fn hostile_yaml_is_refused_in_time() {
 
 /// A kubeconfig from a stranger must not make us read files of this machine.
 #[test]
-fn files_are_refused_where_only_inline_data_is_allowed() {
+fn inline_only_refuses_entries_that_name_files() {
     let cases = [
         (format!("{HTTPS}, certificate-authority: /etc/passwd"), ""),
         (HTTPS.to_owned(), "tokenFile: /etc/passwd"),
@@ -464,10 +467,17 @@ fn files_are_refused_where_only_inline_data_is_allowed() {
     let inline = Kubeconfig::from_yaml(&one(HTTPS, "token: t"), "f").unwrap();
     let merged = Kubeconfig::default().inline_only(true).merge(inline);
     assert!(merged.config(None).is_ok());
+    // The rule holds for the whole, whichever of the two had it.
+    for own in [true, false] {
+        let files = Kubeconfig::from_yaml(&one(HTTPS, "tokenFile: /etc/passwd"), "f").unwrap();
+        let first = Kubeconfig::default().inline_only(own);
+        let merged = first.merge(files.inline_only(!own));
+        assert!(merged.config(None).is_err());
+    }
 }
 
 #[test]
-fn a_file_named_in_an_entry_must_be_a_regular_one() {
+fn file_of_an_entry_must_be_a_regular_file() {
     let text = fault(&one(
         &format!("{HTTPS}, certificate-authority: /dev/zero"),
         "",

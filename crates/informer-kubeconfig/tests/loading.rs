@@ -26,7 +26,7 @@ fn list(files: &[&Path]) -> Option<OsString> {
 }
 
 #[test]
-fn an_explicit_file_is_read_alone_and_must_be_there() {
+fn explicit_kubeconfig_is_read_alone_and_must_exist() {
     let root = tempfile::tempdir().unwrap();
     let (a, b) = (root.path().join("a"), root.path().join("b"));
     fs::write(&a, yaml("a", "a")).unwrap();
@@ -54,7 +54,7 @@ fn an_explicit_file_is_read_alone_and_must_be_there() {
 
 /// INV-CLIENT-2: of two entries with one name the first file's counts, as a whole.
 #[test]
-fn the_files_of_the_list_are_merged_and_missing_ones_skipped() {
+fn kubeconfigs_of_the_variable_are_merged_and_missing_ones_skipped() {
     let root = tempfile::tempdir().unwrap();
     let path = |name: &str| root.path().join(name);
     fs::write(
@@ -63,21 +63,24 @@ fn the_files_of_the_list_are_merged_and_missing_ones_skipped() {
     )
     .unwrap();
     fs::write(path("b"), yaml("b", "b")).unwrap();
+    fs::write(path("c"), yaml("c", "c")).unwrap();
     let mut environment = Environment::default();
     let files = [
         &*path("gone"),
         Path::new(""),
         &*path("a"),
         &*path("b"),
+        &*path("c"),
         &*path("a"),
     ];
     environment.kubeconfig = list(&files);
     environment.home = Some(path("home"));
     let loader = ConfigLoader::new().environment(environment.clone());
-    // The current context is b's, its cluster k is a's.
+    // The current context is the first, b's; its cluster k is a's.
     assert_eq!(host(&loader.load().unwrap()), "a");
     let merged = loader.load_kubeconfig().unwrap().unwrap();
-    assert_eq!(merged.contexts().collect::<Vec<_>>(), ["a", "b"]);
+    assert_eq!(merged.current_context(), Some("b"));
+    assert_eq!(merged.contexts().collect::<Vec<_>>(), ["a", "b", "c"]);
 
     fs::write(path("broken"), "contexts: [").unwrap();
     environment.kubeconfig = list(&[&*path("a"), &*path("broken")]);
@@ -89,7 +92,7 @@ fn the_files_of_the_list_are_merged_and_missing_ones_skipped() {
 }
 
 #[test]
-fn the_home_directory_is_next_and_then_the_pod() {
+fn home_directory_is_read_before_the_service_account() {
     let root = tempfile::tempdir().unwrap();
     let mut environment = Environment::default();
     environment.home = Some(root.path().to_owned());
@@ -129,7 +132,7 @@ fn pod(directory: &Path) {
 }
 
 #[test]
-fn a_pod_has_its_service_account() {
+fn pod_configuration_is_its_service_account() {
     let root = tempfile::tempdir().unwrap();
     pod(root.path());
     let mut environment = Environment::default();
@@ -280,7 +283,7 @@ proptest! {
 }
 
 #[test]
-fn paths_are_absolute_whatever_the_working_directory_is_later() {
+fn paths_are_made_absolute_when_loaded() {
     let root = tempfile::tempdir_in(".").unwrap();
     let relative = PathBuf::from(root.path().file_name().unwrap()).join("config");
     fs::write(root.path().join("ca"), "-----BEGIN CERTIFICATE-----\n").unwrap();

@@ -41,7 +41,7 @@ fn printed(status: &str) -> Vec<u8> {
 
 /// INV-CLIENT-3: no secret in Debug output.
 #[test]
-fn no_debug_output_shows_a_secret() {
+fn debug_output_shows_no_secret() {
     let pem = || PemSource::inline(CANARY);
     let auth = AuthInfo::default()
         .token(CANARY)
@@ -70,7 +70,7 @@ fn no_debug_output_shows_a_secret() {
 
 /// INV-CLIENT-3: no secret in errors of plugins, whatever they print.
 #[test]
-fn no_error_shows_what_a_plugin_printed() {
+fn errors_quote_no_program_output() {
     let outputs = [
         CANARY.into(),
         printed(&format!(r#""token":["{CANARY}"]"#)),
@@ -91,7 +91,7 @@ fn no_error_shows_what_a_plugin_printed() {
 
 /// INV-CLIENT-3: no secret in errors, whatever is wrong with the file.
 #[test]
-fn no_error_shows_a_secret() {
+fn errors_quote_no_secret() {
     let data = base64::engine::general_purpose::STANDARD.encode(CANARY);
     let users = [
         format!("token: {CANARY}, username: x, password: {CANARY}"),

@@ -1,4 +1,4 @@
-//! Credentials that a program prints: run when they are needed, kept until they end.
+//! Credentials that a program prints: run when they are needed, kept until they expire.
 
 use std::io::IsTerminal as _;
 use std::path::PathBuf;
@@ -21,12 +21,12 @@ use super::{Shown, bearer};
 use crate::error::{BuildError, Error};
 use crate::transport::Transport;
 
-/// What is chosen for programs.
+/// The settings of programs.
 pub(crate) struct PluginOptions {
     pub(crate) policy: ExecPolicy,
-    /// How long a run may take.
+    /// The limit of a run.
     pub(crate) timeout: Duration,
-    /// What the program is told of.
+    /// The cluster that the program receives.
     pub(crate) cluster: Cluster,
 }
 
@@ -42,9 +42,9 @@ pub(crate) struct Plugin {
 
 #[derive(Default)]
 struct State {
-    /// What the last good run printed.
+    /// The output of the last good run.
     held: Option<Held>,
-    /// How many runs were good.
+    /// The number of good runs.
     runs: u64,
     /// The last run, if it was bad, and when it ended.
     failed: Option<(Instant, Arc<ExecError>)>,
@@ -56,7 +56,7 @@ struct Held {
 }
 
 impl State {
-    /// What there is to show, unless its time is over or the server refused it.
+    /// Returns the credentials, unless they have expired or the server refused them.
     fn usable(&self, refused: Option<u64>) -> Option<Shown> {
         let held = self.held.as_ref()?;
         let usable = held.credential.holds_at(SystemTime::now())
@@ -69,7 +69,7 @@ impl State {
 }
 
 impl Plugin {
-    /// Finds the program, if it may be run.
+    /// Finds the program, if it is allowed.
     pub(crate) fn new(config: ExecConfig, options: PluginOptions) -> Result<Self, BuildError> {
         let program = options.policy.program(&config)?;
         Ok(Self {
@@ -81,7 +81,7 @@ impl Plugin {
         })
     }
 
-    /// What to show: what the last run printed, or what a new run prints, if the former is over or was refused.
+    /// Returns the credentials of the last run, or of a new one if those have expired or were refused.
     pub(super) async fn show(
         self: &Arc<Self>,
         transport: &Arc<Transport>,
@@ -130,7 +130,7 @@ impl Plugin {
         }
     }
 
-    /// Runs the program and takes what it prints into use.
+    /// Runs the program and uses its output.
     async fn fetch(&self, transport: &Transport) -> Result<Held, ExecError> {
         let output = tokio::time::timeout(self.timeout, self.output())
             .await

@@ -18,28 +18,28 @@ use self::token_file::TokenFile;
 use crate::error::{BuildError, Error};
 use crate::transport::Transport;
 
-/// Where the `Authorization` header comes from.
+/// The source of the `Authorization` header.
 pub(crate) enum Credentials {
     /// There is none.
     None,
     /// It never changes.
     Fixed(HeaderValue),
-    /// It is read from a file from time to time.
+    /// A file, which is read again regularly.
     File(TokenFile),
     /// A program prints it, or a client certificate instead.
     Exec(Arc<Plugin>),
 }
 
-/// What a request shows.
+/// The credentials of a request.
 #[derive(Clone, Default)]
 pub(crate) struct Shown {
     pub(crate) header: Option<HeaderValue>,
-    /// Which run of a program it comes from.
+    /// The run of a program that printed it.
     run: u64,
 }
 
 impl Credentials {
-    /// The credentials of a configuration.
+    /// Makes the credentials of a configuration.
     pub(crate) fn new(auth: &AuthInfo, options: PluginOptions) -> Result<Self, BuildError> {
         let token = auth.token.as_ref().map(bearer).transpose();
         let token =
@@ -66,7 +66,7 @@ impl Credentials {
         }
     }
 
-    /// What to show now.
+    /// Returns the current credentials.
     pub(crate) async fn show(&self, transport: &Arc<Transport>) -> Result<Shown, Error> {
         let header = match self {
             Self::None => None,
@@ -77,7 +77,7 @@ impl Credentials {
         Ok(Shown { header, run: 0 })
     }
 
-    /// Something other than what the server refused with 401, if there is something now.
+    /// Returns other credentials than those that the server refused with 401, if there are any.
     pub(crate) async fn renew(&self, refused: &Shown, transport: &Arc<Transport>) -> Option<Shown> {
         match self {
             Self::None | Self::Fixed(_) => None,
@@ -101,12 +101,12 @@ fn invalid(what: &'static str, reason: &str) -> BuildError {
     }
 }
 
-/// The header of a bearer token.
+/// Makes the header of a bearer token.
 fn bearer(token: &SecretString) -> Result<HeaderValue, ()> {
     sensitive(&format!("Bearer {}", token.expose_secret().trim()))
 }
 
-/// A header value that is shown nowhere.
+/// Makes a header value that no output shows.
 fn sensitive(text: &str) -> Result<HeaderValue, ()> {
     let mut value = HeaderValue::from_str(text).map_err(drop)?;
     value.set_sensitive(true);

@@ -1,4 +1,4 @@
-//! A program at work, and all that it has started.
+//! A running program, and all that it has started.
 
 use std::io;
 use std::process::ExitStatus;
@@ -6,7 +6,7 @@ use std::process::ExitStatus;
 use process_wrap::tokio::{ChildWrapper, CommandWrap};
 use tokio::process::{ChildStdout, Command};
 
-/// A program at work. Dropped before it has ended, it is killed, and all that it has started with it.
+/// A running program. Dropped before it has ended, it is killed with all that it has started.
 pub(super) struct Running {
     child: Box<dyn ChildWrapper>,
     ended: bool,
@@ -32,13 +32,13 @@ impl Running {
         })
     }
 
-    /// What the program prints.
+    /// Returns the program's output.
     pub(super) fn stdout(&mut self) -> Option<ChildStdout> {
         self.child.stdout().take()
     }
 
-    /// Waits until the program itself has ended. What it leaves behind on purpose, as an agent that keeps passwords,
-    /// lives on.
+    /// Waits until the program itself has ended. What it leaves behind on purpose, such as an agent that keeps
+    /// passwords, goes on.
     pub(super) async fn wait(&mut self) -> io::Result<ExitStatus> {
         // The group's own `wait` would wait for all of it.
         let status = self.child.inner_mut().wait().await?;

@@ -25,9 +25,9 @@ pub(crate) struct TokenFile {
 }
 
 struct TokenState {
-    /// The last good token, or the one that stands in for the file.
+    /// The last good token, or the one that is used while there is none.
     value: Option<HeaderValue>,
-    /// When the file was last tried.
+    /// The time of the last attempt to read the file.
     tried: Option<Instant>,
 }
 
@@ -100,9 +100,9 @@ mod tests {
 
     use super::*;
 
-    /// INV-CLIENT-7: a token's file is read again after a minute, not before, and a bad reading changes nothing.
+    /// INV-CLIENT-7.
     #[tokio::test(start_paused = true)]
-    async fn a_token_file_is_read_again_after_a_minute() {
+    async fn token_file_is_read_again_after_a_minute() {
         let root = tempfile::tempdir().unwrap();
         let path = root.path().join("token");
         let file = TokenFile::new(path.clone(), None);
@@ -127,7 +127,7 @@ mod tests {
 
     /// Many requests that are refused at once read the file once.
     #[tokio::test]
-    async fn a_token_that_another_request_renewed_is_taken() {
+    async fn concurrent_refusals_read_token_file_once() {
         let root = tempfile::tempdir().unwrap();
         let path = root.path().join("token");
         fs::write(&path, "one").unwrap();

@@ -1,4 +1,4 @@
-//! What a client remembers of discovery.
+//! The discovery that a client keeps.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,20 +11,20 @@ use super::{Discovery, fetch};
 use crate::client::Client;
 use crate::error::Error;
 
-/// How long an answer is taken for the truth. A name that is not in it is asked for again at once.
+/// How long a response is kept. A name that is not in it is requested again at once.
 const LIFETIME: Duration = Duration::from_secs(600);
 
-/// The last answer of a server, and when it came.
+/// The last response of a server, and its time.
 #[derive(Default)]
 pub(crate) struct DiscoveryCache {
-    /// Held while the server is asked, so that many who want to know ask once.
+    /// Held during a request, so that many callers cause one.
     last: Mutex<Option<(Instant, Arc<Discovery>)>>,
 }
 
 impl Client {
-    /// The server's resources: as they were asked for in the last ten minutes, else asked for now.
+    /// Returns the server's resources: those of the last ten minutes, else requested now.
     ///
-    /// Cancel safe: the next call asks again.
+    /// Cancel safe: the next call sends the request again.
     ///
     /// # Errors
     /// When the server cannot be asked. A group whose own server is down is no error: see [`Discovery::unavailable`].
@@ -33,7 +33,7 @@ impl Client {
         self.discovery_since(now.checked_sub(LIFETIME)).await
     }
 
-    /// The server's resources, asked for now.
+    /// Returns the server's resources, requested now.
     ///
     /// # Errors
     /// As [`Client::discovery`].
@@ -42,8 +42,8 @@ impl Client {
         self.discovery_since(Some(Instant::now())).await
     }
 
-    /// The resource that a person names, as [`Discovery::find`] says. The server is asked once for all its resources,
-    /// and again when it had no such name the last time.
+    /// Returns the resource of a name that people use, see [`Discovery::find`]. The server is asked once for all its
+    /// resources, and again if it had no such name the last time.
     ///
     /// ```no_run
     /// # async fn example(client: informer_client::Client) -> Result<(), informer_client::Error> {
@@ -60,7 +60,7 @@ impl Client {
             .await
     }
 
-    /// The resource of the objects of this kind, from the `apiVersion` and the `kind` that they carry.
+    /// Returns the resource of the objects of this kind, from their `apiVersion` and `kind`.
     ///
     /// ```no_run
     /// # async fn example(client: informer_client::Client) -> Result<(), informer_client::Error> {
@@ -107,7 +107,7 @@ impl Client {
         })
     }
 
-    /// What the server answered since a time, or answers now.
+    /// Returns the server's response since a time, or a new one.
     async fn discovery_since(&self, since: Option<Instant>) -> Result<Arc<Discovery>, Error> {
         let mut last = self.inner.discovery.last.lock().await;
         if let Some((at, known)) = &*last

@@ -1,8 +1,8 @@
-//! What servers answer to discovery, in its two forms. Unknown members are passed over.
+//! The documents of discovery, in their two forms. Unknown members are skipped.
 
 use serde::{Deserialize, Deserializer};
 
-/// A resource, as older servers list it and as we keep it.
+/// A resource as older servers list it.
 #[derive(Debug, Deserialize, Default)]
 #[serde(rename_all = "camelCase", default)]
 pub(super) struct Served {
@@ -81,7 +81,7 @@ pub(super) struct Metadata {
 #[serde(default)]
 pub(super) struct AggregatedVersion {
     pub(super) version: String,
-    /// `Stale` if the server behind it could not be asked.
+    /// `Stale` if the server behind it could not be reached.
     #[serde(deserialize_with = "null_default")]
     pub(super) freshness: String,
     #[serde(deserialize_with = "null_default")]

@@ -1,4 +1,4 @@
-//! Asks a server for all its resources: in two requests, or one for each group and version where it is older.
+//! Requests all resources of a server: in two requests, or one for each group and version of older servers.
 
 use bytes::Bytes;
 use http::Method;
@@ -10,15 +10,15 @@ use crate::api::decode;
 use crate::client::Client;
 use crate::error::Error;
 
-/// The largest answer of discovery, in bytes.
+/// The most bytes of a response of discovery.
 const MAX_DISCOVERY_BYTES: usize = 32 << 20;
 
-/// All at once if the server can (since 1.26, in this version since 1.30), else the old way.
+/// All at once if the server can (since 1.26, in this version since 1.30), else one by one.
 const ACCEPT: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,\
                       application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList,\
                       application/json";
 
-/// Asks for all resources.
+/// Requests all resources.
 pub(super) async fn discover(client: &Client) -> Result<Discovery, Error> {
     let mut found = Discovery::default();
     for root in ["/api", "/apis"] {
@@ -105,7 +105,7 @@ impl Discovery {
         };
         tracing::warn!(
             group = place,
-            "a group of the API cannot be asked for its resources; the server behind it is down"
+            "cannot discover the resources of a group; the server behind it is down"
         );
         self.unavailable.push(place);
     }
@@ -141,11 +141,11 @@ async fn ask(client: &Client, path: &str) -> Result<Option<Document>, Error> {
     match tokio::time::timeout(limit, whole).await {
         Ok(Err(error)) if error.is_not_found() => Ok(None),
         Ok(result) => result,
-        Err(_) => Err(Error::timeout("answer", limit)),
+        Err(_) => Err(Error::timeout("response", limit)),
     }
 }
 
-/// Whether a text can be a group or a version.
+/// Returns `true` if a text can be a group or a version.
 fn is_name(text: &str) -> bool {
     let plain = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-' || b == b'.';
     !text.is_empty() && !text.starts_with('.') && !text.contains("..") && text.bytes().all(plain)

@@ -1,4 +1,4 @@
-//! Discovery: which resources a server has, asked once and kept for a while.
+//! Discovery: the resources of a server, requested once and kept for a while.
 
 mod cache;
 mod documents;
@@ -10,7 +10,7 @@ use informer_wire::{Resource, Scope};
 
 pub(crate) use cache::DiscoveryCache;
 
-/// The resources of a server, as it listed them at one time.
+/// The resources of a server at one moment.
 ///
 /// ```no_run
 /// # async fn example(client: informer_client::Client) -> Result<(), informer_client::Error> {
@@ -26,14 +26,14 @@ pub(crate) use cache::DiscoveryCache;
 #[derive(Debug, Clone, Default)]
 #[doc(alias = "RESTMapper")]
 pub struct Discovery {
-    /// In the order in which names are looked for: the core group first, then as the server lists the groups, the
+    /// In the order in which names are searched: the core group first, then as the server lists the groups, the
     /// preferred version of each group before its others.
     entries: Vec<Entry>,
-    /// Groups and versions whose server could not be asked, as `group/version`.
+    /// Groups and versions whose server could not be reached, as `group/version`.
     unavailable: Vec<String>,
 }
 
-/// A resource with the names that it goes by.
+/// A resource with its names.
 #[derive(Debug, Clone)]
 struct Entry {
     resource: Resource,
@@ -42,7 +42,7 @@ struct Entry {
 }
 
 impl Entry {
-    /// How well a name fits: the plural name best, then the singular one and the kind, then a short one.
+    /// Returns how well a name fits: the plural name best, then the singular one and the kind, then a short one.
     fn rank(&self, name: &str) -> Option<u8> {
         if self.resource.plural == name {
             Some(0)
@@ -56,7 +56,7 @@ impl Entry {
     }
 }
 
-/// What a person may write for a resource.
+/// A name as people write it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Named<'a> {
     /// `pods`.
@@ -86,7 +86,7 @@ impl<'a> Named<'a> {
         }
     }
 
-    /// Whether a resource of this group and version can be meant.
+    /// Returns `true` if it may be of this group and version.
     fn is_in(self, group: &str, version: &str) -> bool {
         match self {
             Self::Alone(_) => true,
@@ -102,10 +102,10 @@ impl<'a> Named<'a> {
 }
 
 impl Discovery {
-    /// The resource that a person names: `pods`, `po`, `pod`, `deployments.apps`, `deployments.v1.apps`, `v1/pods`,
-    /// `apps/v1/deployments`. Without a version it is the one that the server prefers; without a group the first one
-    /// that has the name, the core group before others. A plural name counts before a singular one or a kind, and
-    /// those before a short one.
+    /// Returns the resource of a name that people use: `pods`, `po`, `pod`, `deployments.apps`, `deployments.v1.apps`,
+    /// `v1/pods`, `apps/v1/deployments`. Without a version it is the one that the server prefers; without a group the
+    /// first one that has the name, the core group before others. A plural name counts before a singular one or a kind,
+    /// and those before a short one.
     #[must_use]
     pub fn find(&self, name: &str) -> Option<Resource> {
         let named = Named::parse(name)?;
@@ -119,7 +119,7 @@ impl Discovery {
             .map(|(_, entry)| entry.resource.clone())
     }
 
-    /// The resource of the objects of this kind, from the `apiVersion` and the `kind` that they carry.
+    /// Returns the resource of the objects of this kind, from their `apiVersion` and `kind`.
     #[must_use]
     pub fn find_kind(&self, api_version: &str, kind: &str) -> Option<Resource> {
         self.resources()
@@ -127,18 +127,17 @@ impl Discovery {
             .cloned()
     }
 
-    /// All resources, subresources left out.
+    /// Returns all resources, without subresources.
     pub fn resources(&self) -> impl Iterator<Item = &Resource> {
         self.entries.iter().map(|entry| &entry.resource)
     }
 
-    /// Groups and versions that the server has and could not tell of, as `metrics.k8s.io/v1beta1`: the server behind
-    /// them is down.
+    /// Returns the groups and versions whose server is down, such as `metrics.k8s.io/v1beta1`.
     pub fn unavailable(&self) -> impl Iterator<Item = &str> {
         self.unavailable.iter().map(String::as_str)
     }
 
-    /// A group that is unavailable and may have this name.
+    /// Returns a group that is unavailable and may have this name.
     fn may_have(&self, name: &str) -> Option<&str> {
         let named = Named::parse(name)?;
         self.unavailable().find(|place| {
@@ -214,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_found_as_kubectl_finds_them() {
+    fn names_are_found_as_by_kubectl() {
         let all = discovery();
         for (name, found) in [
             ("pods", Some("v1/pods")),
@@ -243,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn kinds_lead_to_plurals() {
+    fn kind_is_found() {
         let all = discovery();
         let of = |version, kind| all.find_kind(version, kind).map(|r| r.to_string());
         assert_eq!(
@@ -256,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_may_belong_to_a_group_that_is_down() {
+    fn unknown_name_may_belong_to_an_unavailable_group() {
         let all = discovery();
         for name in [
             "nodes",

@@ -1,4 +1,4 @@
-//! TLS: whom we trust, and what we show.
+//! TLS: the trusted authorities, and the client's certificate.
 //!
 //! The provider of the cryptography is named in every call. Nothing is installed for the whole process: that is the
 //! program's choice, not a library's.
@@ -25,7 +25,7 @@ pub(crate) const AUTHORITY: &str = "certificate authority";
 pub(crate) const CERTIFICATE: &str = "client certificate";
 pub(crate) const KEY: &str = "client key";
 
-/// The cryptography of this crate's features; else what the program installed for the whole process.
+/// Returns the cryptography of this crate's features; else that of the whole process.
 pub(crate) fn default_provider() -> Result<Arc<CryptoProvider>, BuildError> {
     #[cfg(feature = "aws-lc-rs")]
     return Ok(Arc::new(rustls::crypto::aws_lc_rs::default_provider()));
@@ -37,7 +37,7 @@ pub(crate) fn default_provider() -> Result<Arc<CryptoProvider>, BuildError> {
         .ok_or(BuildError::NoCryptoProvider)
 }
 
-/// The TLS configuration for a cluster with these certificates. It offers no protocol yet.
+/// Makes the TLS configuration for a cluster with these certificates. It offers no protocol yet.
 pub(crate) fn client_config(
     cluster: &Cluster,
     material: &Material,
@@ -59,8 +59,8 @@ pub(crate) fn client_config(
     })
 }
 
-/// A TLS configuration for plain http: it trusts nobody, and nothing ever asks it. The HTTP library looks for a
-/// provider of the whole process, and panics for want of one, unless it is given a configuration.
+/// Makes a TLS configuration for plain http: it trusts nobody and is never used. The HTTP library looks for a provider
+/// of the whole process, and panics for want of one, unless it has a configuration.
 pub(crate) fn unused_config(provider: &Arc<CryptoProvider>) -> Result<ClientConfig, BuildError> {
     let builder = ClientConfig::builder_with_provider(Arc::clone(provider))
         .with_safe_default_protocol_versions()
@@ -74,14 +74,14 @@ fn tls(source: rustls::Error) -> BuildError {
     BuildError::Tls { source }
 }
 
-/// Who is trusted.
+/// Makes the verifier of the server's certificate.
 fn verifier(
     cluster: &Cluster,
     authority: Option<&SecretSlice<u8>>,
     provider: &Arc<CryptoProvider>,
 ) -> Result<Arc<dyn ServerCertVerifier>, BuildError> {
     if cluster.insecure_skip_tls_verify {
-        tracing::warn!(server = %cluster.server, "the server's certificate is not checked: anyone on the way can read and change everything");
+        tracing::warn!(server = %cluster.server, "the server's certificate is not verified: anyone between can read and change everything");
         return Ok(Arc::new(AnyServer::new(Arc::clone(provider))));
     }
     let (inner, pinned): (Arc<dyn ServerCertVerifier>, _) = match authority {
@@ -131,14 +131,14 @@ fn credential(what: &'static str, reason: impl Into<String>) -> BuildError {
     }
 }
 
-/// The certificates in PEM text. Other blocks are passed over.
+/// Reads the certificates in PEM text. Other blocks are skipped.
 fn certificates(
     text: &SecretSlice<u8>,
     what: &'static str,
 ) -> Result<Vec<CertificateDer<'static>>, BuildError> {
     let certificates: Result<Vec<_>, _> =
         CertificateDer::pem_slice_iter(text.expose_secret()).collect();
-    let certificates = certificates.map_err(|_| credential(what, "it is not valid PEM text"))?;
+    let certificates = certificates.map_err(|_| credential(what, "not valid PEM text"))?;
     if certificates.is_empty() {
         return Err(credential(
             what,
@@ -148,7 +148,7 @@ fn certificates(
     Ok(certificates)
 }
 
-/// The client certificate with its key, ready to sign.
+/// Returns the client certificate with its key, ready to sign.
 fn ready(identity: &Identity, provider: &CryptoProvider) -> Result<CertifiedKey, BuildError> {
     let chain = certificates(&identity.certificate, CERTIFICATE)?;
     let text = &identity.key;
@@ -160,9 +160,9 @@ fn ready(identity: &Identity, provider: &CryptoProvider) -> Result<CertifiedKey,
         credential(
             KEY,
             match error {
-                _ if encrypted => "it is encrypted; decrypt it first",
-                pem::Error::NoItemsFound => "it holds no private key (-----BEGIN PRIVATE KEY-----)",
-                _ => "it is not valid PEM text",
+                _ if encrypted => "encrypted; decrypt it first",
+                pem::Error::NoItemsFound => "no private key (-----BEGIN PRIVATE KEY-----)",
+                _ => "not valid PEM text",
             },
         )
     })?;

@@ -9,8 +9,8 @@ use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::server::ParsedCertificate;
 use rustls::{CertificateError, DigitallySignedStruct, Error, SignatureScheme};
 
-/// Checks a server's certificate as usual, with two things that Kubernetes adds: the certificate may have to be for
-/// another name, and it may itself be what is trusted.
+/// Verifies a server's certificate as usual, with two additions of Kubernetes: the certificate may have to be for
+/// another name, and it may itself be the trusted one.
 #[derive(Debug)]
 pub(super) struct ServerVerifier {
     inner: Arc<dyn ServerCertVerifier>,

@@ -1,7 +1,7 @@
 //! Connections made of one reading of certificates.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Weak};
 
 use parking_lot::Mutex;
 
@@ -17,9 +17,22 @@ pub(crate) struct Lanes {
     open: Mutex<Vec<Lane>>,
 }
 
+/// Whose connections are used: those that all share, or those of one client and its clones.
+#[derive(Clone, Default)]
+pub(crate) struct Pool(Option<Arc<()>>);
+
+impl Pool {
+    /// Connections that nobody else uses.
+    pub(crate) fn new() -> Self {
+        Self(Some(Arc::new(())))
+    }
+}
+
 struct Lane {
     http: reqwest::Client,
-    /// How many requests run in it.
+    /// Whose it is; `None` if it is everybody's.
+    owner: Option<Weak<()>>,
+    /// The number of its running requests.
     running: Arc<AtomicUsize>,
 }
 
@@ -33,10 +46,10 @@ impl Drop for Place {
 }
 
 impl Lanes {
-    /// Makes the TLS configuration and the first lane, so that what cannot work is found now.
+    /// Makes the TLS configuration and the first lane, so that errors are found now.
     pub(super) fn new(recipe: &Recipe, material: Material) -> Result<Self, BuildError> {
         let tls = recipe.tls(&material)?;
-        let first = Lane::new(recipe, &tls)?;
+        let first = Lane::new(recipe, &tls, &Pool::default())?;
         Ok(Self {
             material,
             tls,
@@ -44,18 +57,31 @@ impl Lanes {
         })
     }
 
-    /// A lane with room for one more request. The first ones are filled first, so that the last ones fall idle and
-    /// close.
-    pub(super) fn place(&self, recipe: &Recipe) -> Result<(reqwest::Client, Place), BuildError> {
+    /// Returns a lane with room for one more request. The first ones are filled first, so that the last ones fall idle
+    /// and close.
+    pub(super) fn place(
+        &self,
+        recipe: &Recipe,
+        pool: &Pool,
+    ) -> Result<(reqwest::Client, Place), BuildError> {
         let mut open = self.open.lock();
         let limit = match recipe.version {
             HttpVersion::Http1 => usize::MAX,
             HttpVersion::Http2 => MAX_STREAMS,
         };
-        if let Some(lane) = open.iter().find(|lane| lane.is_below(limit)) {
+        if let Some(lane) = open
+            .iter()
+            .find(|lane| lane.is_of(pool) && lane.is_below(limit))
+        {
             return Ok(lane.take());
         }
-        let lane = Lane::new(recipe, &self.tls)?;
+        // Those of clients that are dropped serve nobody.
+        open.retain(|lane| {
+            lane.owner
+                .as_ref()
+                .is_none_or(|owner| owner.strong_count() > 0)
+        });
+        let lane = Lane::new(recipe, &self.tls, pool)?;
         let place = lane.take();
         open.push(lane);
         Ok(place)
@@ -63,11 +89,20 @@ impl Lanes {
 }
 
 impl Lane {
-    fn new(recipe: &Recipe, tls: &rustls::ClientConfig) -> Result<Self, BuildError> {
+    fn new(recipe: &Recipe, tls: &rustls::ClientConfig, pool: &Pool) -> Result<Self, BuildError> {
         Ok(Self {
             http: recipe.http(tls.clone())?,
+            owner: pool.0.as_ref().map(Arc::downgrade),
             running: Arc::default(),
         })
+    }
+
+    fn is_of(&self, pool: &Pool) -> bool {
+        match (&self.owner, &pool.0) {
+            (None, None) => true,
+            (Some(owner), Some(pool)) => std::ptr::eq(owner.as_ptr(), Arc::as_ptr(pool)),
+            _ => false,
+        }
     }
 
     /// Places are taken under a lock, so the number only ever shrinks beside it.

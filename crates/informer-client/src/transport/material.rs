@@ -1,4 +1,4 @@
-//! What TLS is made of: the authorities and the client certificate, as they are now.
+//! The inputs of TLS: the authorities and the client certificate, as they are now.
 
 use informer_kubeconfig::{ClientCertificate, Cluster, PemSource};
 use secrecy::{ExposeSecret, SecretSlice};
@@ -21,13 +21,13 @@ pub(crate) struct Identity {
 }
 
 impl Material {
-    /// Nothing, as plain http needs.
+    /// Nothing, for plain http.
     pub(crate) const NONE: Self = Self {
         authority: None,
         identity: None,
     };
 
-    /// Reads what the configuration names.
+    /// Reads the files of the configuration.
     pub(crate) fn read(
         cluster: &Cluster,
         identity: Option<&ClientCertificate>,
@@ -49,7 +49,7 @@ impl Material {
         })
     }
 
-    /// True if it is the same to the last byte.
+    /// Returns `true` if it is the same to the last byte.
     pub(crate) fn is_same(&self, other: &Self) -> bool {
         self.texts().zip(other.texts()).all(|(one, two)| one == two)
     }
@@ -72,7 +72,7 @@ fn pem(source: &PemSource, what: &'static str) -> Result<SecretSlice<u8>, BuildE
         .map_err(|source| BuildError::Read { what, source })
 }
 
-/// Whether any of it lies in a file, which somebody may replace.
+/// Returns `true` if any of it is a file, which may be replaced.
 pub(crate) fn is_in_files(cluster: &Cluster, identity: Option<&ClientCertificate>) -> bool {
     let identity = identity.map(|pair| [&pair.certificate, &pair.key]);
     let mut sources = identity

@@ -17,7 +17,7 @@ use parking_lot::RwLock;
 use tokio::sync::Mutex;
 use tokio::time::Instant;
 
-pub(crate) use lanes::{Lanes, Place};
+pub(crate) use lanes::{Lanes, Place, Pool};
 pub(crate) use material::{Identity, Material};
 pub use recipe::HttpVersion;
 pub(crate) use recipe::Recipe;
@@ -30,7 +30,7 @@ use crate::error::{BuildError, Error};
 /// before they expire, so a minute is early enough.
 const FILE_LIFETIME: Duration = Duration::from_secs(60);
 
-/// How long after a reading of the files the next one comes at the earliest, however many requests fail.
+/// The shortest time between two readings of the files, however many requests fail.
 const RECHECK: Duration = Duration::from_secs(1);
 
 /// Connections to one server with certificates that may change.
@@ -43,9 +43,9 @@ pub(crate) struct Transport {
 }
 
 struct Renewal {
-    /// The client certificate to show.
+    /// The client certificate.
     identity: Option<ClientCertificate>,
-    /// When the files were last read; `None` if nothing is in files.
+    /// The time of the last reading; `None` if nothing is in files.
     read: Option<Instant>,
 }
 
@@ -72,7 +72,7 @@ impl Transport {
         })
     }
 
-    /// The connections to use now. Reads files again whose time has come; other requests do not wait for that.
+    /// Returns the connections to use now. Reads files again that are due; other requests do not wait for that.
     pub(crate) async fn lanes(&self) -> Arc<Lanes> {
         if let Ok(mut renewal) = self.renewal.try_lock()
             && renewal
@@ -85,13 +85,19 @@ impl Transport {
     }
 
     /// A place for one request among these connections.
-    pub(crate) fn place(&self, lanes: &Lanes) -> Result<(reqwest::Client, Place), Error> {
-        lanes.place(&self.recipe).map_err(|error| Error::Request {
-            reason: error.to_string(),
-        })
+    pub(crate) fn place(
+        &self,
+        lanes: &Lanes,
+        pool: &Pool,
+    ) -> Result<(reqwest::Client, Place), Error> {
+        lanes
+            .place(&self.recipe, pool)
+            .map_err(|error| Error::Request {
+                reason: error.to_string(),
+            })
     }
 
-    /// Reads files again because something failed over these connections. True if there are others now.
+    /// Reads files again because something failed over these connections. Returns `true` if there are others now.
     pub(crate) async fn recheck(&self, used: &Arc<Lanes>) -> bool {
         let mut renewal = self.renewal.lock().await;
         let is_other = !Arc::ptr_eq(used, &self.current.read());
@@ -101,7 +107,7 @@ impl Transport {
         !Arc::ptr_eq(used, &self.current.read())
     }
 
-    /// Shows this client certificate from now on.
+    /// Uses this client certificate from now on.
     pub(crate) async fn identify(&self, identity: ClientCertificate) -> Result<(), BuildError> {
         let mut renewal = self.renewal.lock().await;
         self.replace(Some(identity.clone())).await?;
@@ -113,7 +119,7 @@ impl Transport {
         renewal.read = Some(Instant::now());
         // Half of a pair that is being replaced does not fit the other half: the old one serves until both are there.
         if let Err(error) = self.replace(renewal.identity.clone()).await {
-            tracing::warn!(error = %Chain(&error), "cannot use the certificates as they are in their files now; keeping the last ones");
+            tracing::warn!(error = %Chain(&error), "cannot use the certificates in their files; keeping the last ones");
         }
     }
 

@@ -1,4 +1,4 @@
-//! How connections are made.
+//! The settings of connections.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,18 +11,18 @@ use crate::dial::Dial;
 use crate::error::BuildError;
 use crate::tls;
 
-/// How many requests run on one HTTP/2 connection. An API server allows 100, and the HTTP library would let the next
-/// one wait for ever.
+/// The most requests on one HTTP/2 connection. An API server allows 100, and the HTTP library would let the next one
+/// wait for ever.
 pub(crate) const MAX_STREAMS: usize = 64;
 
-/// How much of a body may be on its way on one HTTP/2 stream, in bytes.
+/// The most bytes of a body in flight on one HTTP/2 stream.
 const STREAM_WINDOW: u32 = 1 << 20;
 
-/// How much may be on its way on one HTTP/2 connection: the windows of all its streams together. So streams that nobody
-/// reads use up their own windows and nobody else's.
+/// The most bytes in flight on one HTTP/2 connection: the windows of all its streams together. So streams that are not
+/// read use up their own windows only.
 const CONNECTION_WINDOW: u32 = STREAM_WINDOW * MAX_STREAMS as u32;
 
-/// The version of HTTP that is spoken over TLS.
+/// The version of HTTP over TLS.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum HttpVersion {
@@ -33,7 +33,7 @@ pub enum HttpVersion {
     Http2,
 }
 
-/// All that is chosen for connections, but the certificates.
+/// The settings of connections, but the certificates.
 pub(crate) struct Recipe {
     pub(crate) cluster: Cluster,
     pub(crate) dial: Dial,
@@ -46,7 +46,7 @@ pub(crate) struct Recipe {
 }
 
 impl Recipe {
-    /// The TLS configuration with these certificates.
+    /// Makes the TLS configuration with these certificates.
     pub(super) fn tls(&self, material: &Material) -> Result<rustls::ClientConfig, BuildError> {
         if self.cluster.server.scheme() != "https" {
             return tls::unused_config(&self.provider);
@@ -62,7 +62,7 @@ impl Recipe {
         Ok(config)
     }
 
-    /// The HTTP client with this TLS configuration.
+    /// Makes the HTTP client with this TLS configuration.
     pub(super) fn http(&self, tls: rustls::ClientConfig) -> Result<reqwest::Client, BuildError> {
         let http = |source: reqwest::Error| BuildError::Http {
             source: source.without_url().into(),
@@ -85,7 +85,7 @@ impl Recipe {
             HttpVersion::Http2 => builder
                 .http2_initial_stream_window_size(STREAM_WINDOW)
                 .http2_initial_connection_window_size(CONNECTION_WINDOW)
-                // A peer that is gone without a word is found by asking it.
+                // A peer that vanished without closing the connection is found by probing it.
                 .http2_keep_alive_interval(self.keep_alive)
                 .http2_keep_alive_timeout(self.keep_alive)
                 .http2_keep_alive_while_idle(true),

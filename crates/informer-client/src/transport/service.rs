@@ -1,4 +1,4 @@
-//! Requests over a service that the program brings along.
+//! Requests over a service of the program.
 
 use std::error::Error as StdError;
 use std::future::Future;
@@ -57,7 +57,7 @@ impl Service {
     }
 }
 
-/// The data of a body; its trailers say nothing to us.
+/// The data of a body; its trailers are ignored.
 struct Chunks<R>(Pin<Box<R>>);
 
 impl<R> Stream for Chunks<R>

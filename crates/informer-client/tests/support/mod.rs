@@ -1,4 +1,4 @@
-//! A tiny HTTP server on loopback that says what it is told to say, over plain TCP or TLS.
+//! A tiny HTTP server on loopback with scripted responses, over plain TCP or TLS.
 #![allow(dead_code, reason = "each test program uses a part of it")]
 
 use std::net::SocketAddr;

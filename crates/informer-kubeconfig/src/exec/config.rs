@@ -1,4 +1,4 @@
-//! What a kubeconfig says of a program, and what the program is told when it runs.
+//! A program that prints credentials: its entry in a kubeconfig, and its input.
 
 use std::fmt;
 use std::io;
@@ -10,10 +10,10 @@ use serde_json::{Map, Value, json};
 
 use crate::config::Cluster;
 
-/// Which extension of a cluster entry is handed to programs.
+/// The extension of a cluster entry that programs receive.
 pub(crate) const EXEC_EXTENSION: &str = "client.authentication.k8s.io/exec";
 
-/// The longest hint that is shown, in characters.
+/// The most characters of a hint that are shown.
 const MAX_HINT: usize = 1_000;
 
 /// The version of the protocol that a program speaks.
@@ -27,7 +27,7 @@ pub enum ExecVersion {
 }
 
 impl ExecVersion {
-    /// The version of this name.
+    /// Returns the version of this name.
     #[must_use]
     pub fn parse(api_version: &str) -> Option<Self> {
         [Self::V1, Self::V1Beta1]
@@ -35,7 +35,7 @@ impl ExecVersion {
             .find(|version| version.api_version() == api_version)
     }
 
-    /// Its name, as `client.authentication.k8s.io/v1`.
+    /// Returns its name, such as `client.authentication.k8s.io/v1`.
     #[must_use]
     pub const fn api_version(self) -> &'static str {
         match self {
@@ -82,7 +82,7 @@ pub struct ExecConfig {
 }
 
 impl ExecConfig {
-    /// A program of this path, or of this name in `PATH`.
+    /// Makes a program of this path, or of this name in `PATH`.
     #[must_use]
     pub fn new(version: ExecVersion, command: impl Into<String>) -> Self {
         Self {
@@ -97,7 +97,7 @@ impl ExecConfig {
         }
     }
 
-    /// With these arguments.
+    /// Sets its arguments.
     #[must_use]
     pub fn args(mut self, args: impl IntoIterator<Item = impl Into<String>>) -> Self {
         let args = args.into_iter().map(|arg| SecretString::from(arg.into()));
@@ -105,28 +105,28 @@ impl ExecConfig {
         self
     }
 
-    /// With this variable in its environment.
+    /// Adds a variable to its environment.
     #[must_use]
     pub fn env(mut self, name: impl Into<String>, value: impl Into<SecretString>) -> Self {
         self.env.push((name.into(), value.into()));
         self
     }
 
-    /// Whether it talks with a person.
+    /// Sets whether it talks with a person.
     #[must_use]
     pub const fn interactive_mode(mut self, mode: InteractiveMode) -> Self {
         self.interactive_mode = mode;
         self
     }
 
-    /// Whether it is told which cluster the credentials are for.
+    /// Sets whether it receives the cluster of the credentials.
     #[must_use]
     pub const fn provide_cluster_info(mut self, provide: bool) -> Self {
         self.provide_cluster_info = provide;
         self
     }
 
-    /// How to get the program, for whoever does not have it.
+    /// Sets how to get the program, for users without it.
     #[must_use]
     pub fn install_hint(mut self, hint: impl AsRef<str>) -> Self {
         // It goes to a terminal, which control characters could command.
@@ -138,44 +138,44 @@ impl ExecConfig {
         self
     }
 
-    /// What the cluster entry keeps for the program.
+    /// Sets the contents of the cluster entry for the program.
     #[must_use]
     pub fn cluster_config(mut self, config: Value) -> Self {
         self.cluster_config = Some(config);
         self
     }
 
-    /// The version of the protocol.
+    /// Returns the version of the protocol.
     #[must_use]
     pub const fn version(&self) -> ExecVersion {
         self.version
     }
 
-    /// The program: a path, or a name to look up in `PATH`.
+    /// Returns the program: a path, or a name to look up in `PATH`.
     #[must_use]
     pub fn command(&self) -> &str {
         &self.command
     }
 
-    /// Its arguments.
+    /// Returns its arguments.
     #[must_use]
     pub fn arguments(&self) -> &[SecretString] {
         &self.args
     }
 
-    /// What is added to its environment.
+    /// Returns the variables added to its environment.
     #[must_use]
     pub fn environment(&self) -> &[(String, SecretString)] {
         &self.env
     }
 
-    /// How to get it; empty if nobody said.
+    /// Returns how to get the program; empty if unknown.
     #[must_use]
     pub fn hint(&self) -> &str {
         &self.install_hint
     }
 
-    /// Whether it may talk with a person; `None` if it must and there is no terminal.
+    /// Returns whether it may talk with a person; `None` if it must and there is no terminal.
     #[must_use]
     pub const fn interactive(&self, terminal: bool) -> Option<bool> {
         match self.interactive_mode {
@@ -186,7 +186,7 @@ impl ExecConfig {
         }
     }
 
-    /// What the program finds in the variable `KUBERNETES_EXEC_INFO`.
+    /// Returns the program's input, for the variable `KUBERNETES_EXEC_INFO`.
     ///
     /// # Errors
     /// When the cluster's authority is a file that cannot be read.

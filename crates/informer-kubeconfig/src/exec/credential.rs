@@ -1,4 +1,4 @@
-//! What a program prints: a token, a certificate, and until when they hold.
+//! The output of a program: a token, a certificate, and their expiry.
 
 use std::fmt;
 use std::time::SystemTime;
@@ -10,7 +10,7 @@ use super::{ExecConfig, ExecError};
 use crate::auth::ClientCertificate;
 use crate::pem::PemSource;
 
-/// The most that a program may print, in bytes.
+/// The most bytes that a program may print.
 pub const MAX_EXEC_OUTPUT: usize = 1 << 20;
 
 /// Credentials that a program printed.
@@ -21,12 +21,12 @@ pub struct ExecCredential {
     pub token: Option<SecretString>,
     /// A client certificate with its key.
     pub client_certificate: Option<ClientCertificate>,
-    /// Until when they hold; `None`: until the server refuses them.
+    /// The time of their expiry; `None`: they hold until the server refuses them.
     pub expires: Option<SystemTime>,
 }
 
 impl ExecCredential {
-    /// True if they hold at this time, as far as the program said.
+    /// Returns `true` if they have not expired at this time.
     #[must_use]
     pub fn holds_at(&self, now: SystemTime) -> bool {
         self.expires.is_none_or(|expires| now < expires)
@@ -72,19 +72,19 @@ impl ExecConfig {
             reason: reason.to_owned(),
         };
         if output.len() > MAX_EXEC_OUTPUT {
-            return Err(unusable("it is larger than a megabyte"));
+            return Err(unusable("larger than 1 MiB"));
         }
         // The message could quote a token.
         let printed: Printed = serde_json::from_slice(output)
-            .map_err(|_| unusable("it is no ExecCredential in JSON"))?;
+            .map_err(|_| unusable("not an ExecCredential in JSON"))?;
         let version = self.version().api_version();
         if printed.kind.as_deref() != Some("ExecCredential") {
-            return Err(unusable("its kind is not ExecCredential"));
+            return Err(unusable("the kind is not ExecCredential"));
         }
         if printed.api_version.as_deref() != Some(version) {
-            return Err(unusable(&format!("its apiVersion is not {version}")));
+            return Err(unusable(&format!("the apiVersion is not {version}")));
         }
-        let status = printed.status.ok_or_else(|| unusable("it has no status"))?;
+        let status = printed.status.ok_or_else(|| unusable("no status"))?;
         let some = |text: Option<SecretString>| text.filter(|text| !is_empty(text));
         let client_certificate = match (
             some(status.client_certificate_data),
@@ -103,12 +103,12 @@ impl ExecConfig {
         };
         let token = some(status.token);
         if token.is_none() && client_certificate.is_none() {
-            return Err(unusable("it holds neither a token nor a certificate"));
+            return Err(unusable("neither a token nor a certificate"));
         }
         let expires = status.expiration_timestamp.map(|text| {
             let time: Result<jiff::Timestamp, _> = text.parse();
             time.map(SystemTime::from)
-                .map_err(|_| unusable("its expirationTimestamp is no time of RFC 3339"))
+                .map_err(|_| unusable("expirationTimestamp is not a time of RFC 3339"))
         });
         Ok(ExecCredential {
             token,

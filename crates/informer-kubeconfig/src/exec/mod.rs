@@ -1,4 +1,4 @@
-//! Programs that fetch credentials (`exec` of a kubeconfig's user): what they are told, and what they print.
+//! Programs that fetch credentials (`exec` of a kubeconfig's user): their input and output.
 
 mod config;
 mod credential;
@@ -11,72 +11,72 @@ pub use config::{ExecConfig, ExecVersion, InteractiveMode};
 pub use credential::{ExecCredential, MAX_EXEC_OUTPUT};
 pub use policy::ExecPolicy;
 
-/// Why a program gives no credentials. Never quotes what it was given or what it printed.
+/// An error of a program that fetches credentials. Never quotes its input or output.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ExecError {
-    /// Nobody allowed it to run.
+    /// The program is not allowed.
     #[error(
-        "the credentials come from the program {command:?}, which may not be run; allow it, or use a token, a tokenFile or a client certificate"
+        "program {command:?} for credentials is not allowed; allow it by an ExecPolicy, or use a token, a tokenFile or a client certificate"
     )]
     Denied {
         /// The program as the kubeconfig names it.
         command: String,
     },
-    /// The program is not there.
+    /// The program does not exist.
     #[error(
-        "cannot find the program {command:?}, which gives the credentials; install it{}",
+        "cannot find program {command:?} for credentials; install it{}",
         hint(install_hint)
     )]
     NotFound {
         /// The program as the kubeconfig names it.
         command: String,
-        /// What the kubeconfig says on how to get it; without control characters.
+        /// How to get it, from the kubeconfig; without control characters.
         install_hint: String,
     },
     /// The program wants to talk with a person.
     #[error(
-        "the program {command:?} wants to ask for credentials, and there is no terminal; run it in one, or use other credentials"
+        "program {command:?} asks for credentials, and there is no terminal; run in one, or use other credentials"
     )]
     NotInteractive {
         /// The program as the kubeconfig names it.
         command: String,
     },
     /// The program cannot be run.
-    #[error("cannot run {}, which gives the credentials", program.display())]
+    #[error("cannot run program {} for credentials", program.display())]
     Run {
         /// The program.
         program: PathBuf,
-        /// Why not.
+        /// The cause.
         source: std::io::Error,
     },
     /// The program failed.
-    #[error("{} gave no credentials: {status}; what it says stands on stderr", program.display())]
+    #[error("program {} for credentials failed: {status}; see its output on stderr", program.display())]
     Failed {
         /// The program.
         program: PathBuf,
-        /// How it ended, as `exit status: 1`.
+        /// Its exit status, such as `exit status: 1`.
         status: String,
     },
-    /// The program did not end in time.
-    #[error("{} gave no credentials within {limit:?}", program.display())]
+    /// The program did not end within its limit.
+    #[error("program {} printed no credentials within {limit:?}", program.display())]
     TimedOut {
         /// The program.
         program: PathBuf,
-        /// How long it had.
+        /// The limit.
         limit: std::time::Duration,
     },
-    /// What the program printed cannot be used.
-    #[error("what the program {command:?} printed cannot be used: {reason}")]
+    /// The program's output cannot be used.
+    #[error("invalid output of program {command:?}: {reason}")]
     Output {
         /// The program as the kubeconfig names it.
         command: String,
-        /// What is wrong with it; without the contents.
+        /// The fault, without the contents.
         reason: String,
     },
 }
 
-/// The hint behind the sentence.
+/// Writes the hint behind the sentence.
 fn hint(text: &str) -> String {
     if text.is_empty() {
         String::new()

@@ -1,12 +1,12 @@
-//! Which programs may be run, and where they lie.
+//! Which programs may be run, and their paths.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use super::{ExecConfig, ExecError};
 
-/// Which programs that a kubeconfig names may be run for credentials. A kubeconfig that is run is a program: allow it
-/// only for files that you trust as you trust programs.
+/// The programs of kubeconfigs that may be run for credentials. A kubeconfig whose programs are run is a program
+/// itself: allow it only for files that you trust as you trust programs.
 ///
 /// ```
 /// use informer_kubeconfig::ExecPolicy;
@@ -20,7 +20,7 @@ use super::{ExecConfig, ExecError};
 #[non_exhaustive]
 #[doc(alias = "PluginPolicy")]
 pub enum ExecPolicy {
-    /// None. A configuration that needs one is an error that says so.
+    /// None. A configuration that needs one is an error.
     #[default]
     Deny,
     /// These alone: absolute paths, or names that are looked up in `PATH`.
@@ -36,7 +36,7 @@ impl ExecPolicy {
         Self::Allowlist(programs.into_iter().map(Into::into).collect())
     }
 
-    /// The program to run: the very path that was allowed.
+    /// Returns the program to run: the very path that is allowed.
     ///
     /// # Errors
     /// When it may not be run, or is not there.
@@ -67,8 +67,8 @@ impl ExecPolicy {
     }
 }
 
-/// Where a program lies. A name without a directory is looked up in the directories of `path`; those that are not
-/// absolute are passed over, since they would mean whatever directory the process happens to be in.
+/// Returns the path of a program. A name without a directory is looked up in the directories of `path`; relative ones
+/// are skipped, since they would mean the current directory.
 fn find(command: &Path, path: &OsStr) -> Option<PathBuf> {
     let is_name = command.components().count() == 1 && !command.has_root();
     if !is_name {
@@ -122,9 +122,9 @@ mod tests {
         ExecConfig::new(ExecVersion::V1, command).install_hint("read\x1b[2J the manual")
     }
 
-    /// INV-CLIENT-10: nothing is run that was not allowed, and what runs is the very path that was.
+    /// INV-CLIENT-10.
     #[test]
-    fn only_allowed_programs_are_found() {
+    fn policy_finds_allowed_programs_only() {
         let root = tempfile::tempdir().unwrap();
         let (one, two) = (root.path().join("one"), root.path().join("two"));
         fs::create_dir_all(&one).unwrap();
