@@ -1,4 +1,4 @@
-//! The body of a list or a watch, decoded as its bytes arrive.
+//! The body of a list or a watch, decoded as its bytes are received.
 
 use std::fmt;
 use std::pin::Pin;
@@ -10,18 +10,19 @@ use informer_wire::{DecodeError, FromWire, ListDecoder, StreamEnd, WatchDecoder,
 use crate::error::ListWatchError;
 use crate::lister_watcher::ListEvent;
 
-/// Makes events of the bytes of a body: a [`ListDecoder`] or a [`WatchDecoder`].
+/// Decodes the bytes of a body: a [`ListDecoder`] or a [`WatchDecoder`].
+#[doc(hidden)]
 pub trait BodyDecoder: Unpin {
-    /// What it makes.
+    /// What it yields.
     type Event;
 
-    /// Takes in the next bytes.
+    /// Takes the next bytes.
     fn push(&mut self, bytes: &[u8]);
 
-    /// The next event; `None` if it has not fully arrived. An error is final: the rest cannot be read.
+    /// Returns the next event; `None` if it is not complete. An error is final: the rest cannot be decoded.
     fn next_event(&mut self) -> Option<Result<Self::Event, DecodeError>>;
 
-    /// The event of the body's end, or what is wrong with that end; `None` where the end is no event.
+    /// Returns the event of the body's end, or what is wrong with that end; `None` where the end is no event.
     fn finish(self) -> Option<Result<Self::Event, ListWatchError>>;
 }
 
@@ -37,7 +38,7 @@ impl<K: FromWire> BodyDecoder for ListDecoder<K> {
     }
 
     fn finish(self) -> Option<Result<ListEvent<K>, ListWatchError>> {
-        Some(self.finish().map(ListEvent::End).map_err(unreadable))
+        Some(self.finish().map(ListEvent::End).map_err(undecodable))
     }
 }
 
@@ -63,27 +64,27 @@ impl<K: FromWire> BodyDecoder for WatchDecoder<K> {
     }
 }
 
-/// A body that cannot be read. If the server wrote an error into it, that is the error.
-fn unreadable(error: DecodeError) -> ListWatchError {
+/// The error of a body that cannot be decoded. If the server wrote an error into it, that is the error.
+fn undecodable(error: DecodeError) -> ListWatchError {
     match error {
         DecodeError::Status(status) => ListWatchError::status_error(*status),
         error => ListWatchError::Decode(error),
     }
 }
 
-/// The events of a body whose bytes come as a stream, for a [`ListerWatcher`](crate::ListerWatcher) over a connection of
-/// one's own. After the body's end or an error it yields nothing more.
+/// The events of a body, decoded from a stream of bytes by a [`ListDecoder`] or a [`WatchDecoder`]: for a
+/// [`ListerWatcher`](crate::ListerWatcher) over another connection. After the body's end or an error it yields nothing more.
 ///
 /// ```
 /// use futures_util::{StreamExt, stream};
 /// use informer_reflector::{DecodedBody, ListWatchError};
-/// use informer_wire::{DecodeOptions, Metadata, WatchDecoder, WatchEvent, WireFormat};
+/// use informer_wire::{DecodeOptions, PartialObjectMetadata, WatchDecoder, WatchEvent, WireFormat};
 ///
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), ListWatchError> {
 /// let chunks = [r#"{"type":"ADDED","object":{"meta"#, r#"data":{"name":"a"}}}"#];
 /// let chunks = stream::iter(chunks.map(|chunk| Ok::<_, ListWatchError>(chunk)));
-/// let decoder = WatchDecoder::<Metadata>::new(WireFormat::Json, DecodeOptions::default());
+/// let decoder = WatchDecoder::<PartialObjectMetadata>::new(WireFormat::Json, DecodeOptions::default());
 /// let mut watch = DecodedBody::new(chunks, decoder);
 /// assert!(matches!(watch.next().await.transpose()?, Some(WatchEvent::Added(_))));
 /// assert!(watch.next().await.is_none());
@@ -96,19 +97,13 @@ pub struct DecodedBody<B, D> {
 }
 
 impl<B, D> DecodedBody<B, D> {
-    /// What this decoder makes of this body.
+    /// Makes the events of this body by this decoder.
     #[must_use]
     pub const fn new(body: B, decoder: D) -> Self {
         Self {
             body,
             decoder: Some(decoder),
         }
-    }
-
-    /// Yields nothing more.
-    #[cfg(feature = "http")]
-    pub(crate) fn end(&mut self) {
-        self.decoder = None;
     }
 }
 
@@ -118,7 +113,7 @@ where
     C: AsRef<[u8]>,
     D: BodyDecoder,
 {
-    /// The next event that is there already or can be had from the body now.
+    /// The next event that is complete or can be had from the body now.
     fn advance(
         &mut self,
         context: &mut Context<'_>,
@@ -128,7 +123,7 @@ where
                 return Poll::Ready(None);
             };
             if let Some(event) = decoder.next_event() {
-                return Poll::Ready(Some(event.map_err(unreadable)));
+                return Poll::Ready(Some(event.map_err(undecodable)));
             }
             match ready!(Pin::new(&mut self.body).poll_next(context)) {
                 Some(Ok(bytes)) => decoder.push(bytes.as_ref()),

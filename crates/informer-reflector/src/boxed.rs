@@ -1,4 +1,4 @@
-//! The boxed twin of `ListerWatcher`, for whoever keeps listers of several origins.
+//! A boxed `ListerWatcher`, for whoever keeps several kinds of them.
 
 use std::fmt;
 use std::sync::Arc;
@@ -31,22 +31,22 @@ type BoxedWatch<K> = BoxStream<'static, Result<WatchEvent<K>, ListWatchError>>;
 pub struct BoxListerWatcher<K>(Arc<dyn DynListerWatcher<K>>);
 
 impl<K: Object> BoxListerWatcher<K> {
-    /// Boxes a lister and watcher.
+    /// Boxes a lister-watcher.
     #[must_use]
     pub fn new<L: ListerWatcher<Object = K>>(lister_watcher: L) -> Self {
         Self(Arc::new(lister_watcher))
     }
 }
 
-/// `ListerWatcher` in a form that trait objects can have.
+/// `ListerWatcher` in an object-safe form.
 trait DynListerWatcher<K>: Send + Sync {
-    fn list(&self, request: ListRequest) -> BoxFuture<'_, Result<BoxedList<K>, ListWatchError>>;
+    fn list(&self, request: ListRequest<K>) -> BoxFuture<'_, Result<BoxedList<K>, ListWatchError>>;
 
     fn watch(&self, options: ListOptions) -> BoxFuture<'_, Result<BoxedWatch<K>, ListWatchError>>;
 
     fn watch_list(
         &self,
-        request: ListRequest,
+        request: ListRequest<K>,
     ) -> BoxFuture<'_, Result<BoxedWatch<K>, ListWatchError>>;
 
     fn supports_watch_list(&self) -> bool;
@@ -57,7 +57,7 @@ trait DynListerWatcher<K>: Send + Sync {
 impl<L: ListerWatcher> DynListerWatcher<L::Object> for L {
     fn list(
         &self,
-        request: ListRequest,
+        request: ListRequest<L::Object>,
     ) -> BoxFuture<'_, Result<BoxedList<L::Object>, ListWatchError>> {
         ListerWatcher::list(self, request)
             .map(|list| list.map(|list| list.boxed()))
@@ -75,7 +75,7 @@ impl<L: ListerWatcher> DynListerWatcher<L::Object> for L {
 
     fn watch_list(
         &self,
-        request: ListRequest,
+        request: ListRequest<L::Object>,
     ) -> BoxFuture<'_, Result<BoxedWatch<L::Object>, ListWatchError>> {
         ListerWatcher::watch_list(self, request)
             .map(|watch| watch.map(|watch| watch.boxed()))
@@ -96,7 +96,7 @@ impl<K: Object> ListerWatcher for BoxListerWatcher<K> {
     type List = BoxedList<K>;
     type Watch = BoxedWatch<K>;
 
-    async fn list(&self, request: ListRequest) -> Result<Self::List, ListWatchError> {
+    async fn list(&self, request: ListRequest<K>) -> Result<Self::List, ListWatchError> {
         self.0.list(request).await
     }
 
@@ -104,7 +104,7 @@ impl<K: Object> ListerWatcher for BoxListerWatcher<K> {
         self.0.watch(options).await
     }
 
-    async fn watch_list(&self, request: ListRequest) -> Result<Self::Watch, ListWatchError> {
+    async fn watch_list(&self, request: ListRequest<K>) -> Result<Self::Watch, ListWatchError> {
         self.0.watch_list(request).await
     }
 

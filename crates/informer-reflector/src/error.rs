@@ -1,4 +1,4 @@
-//! How listing and watching fails.
+//! Errors of lists and watches.
 
 use std::error::Error as StdError;
 use std::fmt::Write as _;
@@ -10,10 +10,10 @@ use informer_wire::{DecodeError, Status};
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ListWatchError {
-    /// The server answered with an error.
+    /// The server responded with an error.
     #[error("the API server refused: {status}")]
     Status {
-        /// What the server said, or what its HTTP status code says where the body told nothing.
+        /// What the server said, or what its HTTP status code says if the body is empty.
         status: Box<Status>,
         /// How long the server asks to wait (header `Retry-After` or the status' details).
         retry_after: Option<Duration>,
@@ -21,38 +21,38 @@ pub enum ListWatchError {
     /// The server cannot be reached, or the connection broke.
     #[error("cannot talk to the API server")]
     Transport {
-        /// True if the connection was refused: nothing listens there, for now.
+        /// `true` if the connection was refused: nothing listens there, for now.
         refused: bool,
         /// What happened.
         source: Box<dyn StdError + Send + Sync>,
     },
-    /// The server did not answer, or fell silent, for longer than it may.
-    #[error("the API server gave no {what} within {limit:?}")]
+    /// The server did not respond, or was silent, for too long.
+    #[error("timed out: no {what} within {limit:?}")]
     Timeout {
-        /// What was waited for, as `answer to a list`.
+        /// What did not happen: `response`, `object`, `event or bookmark`.
         what: &'static str,
-        /// For how long.
+        /// The limit.
         limit: Duration,
     },
-    /// The server's answer is not what was asked for.
-    #[error("the API server's answer cannot be read")]
+    /// The server's response cannot be decoded.
+    #[error("cannot decode the API server's response")]
     Decode(#[from] DecodeError),
-    /// The server's answers contradict each other or the request.
-    #[error("the API server's answers do not fit together: {0}")]
+    /// The server's responses contradict each other or the request.
+    #[error("invalid response: {0}")]
     Protocol(&'static str),
-    /// The code that lists or watches panicked. It is asked again later.
-    #[error("the code that lists and watches panicked: {message}")]
+    /// The code that lists or watches panicked. It is called again later.
+    #[error("lister-watcher panicked: {message}")]
     Panicked {
-        /// What the panic said.
+        /// The panic's message.
         message: String,
     },
-    /// The code that lists or watches failed for a reason of its own.
+    /// The code that lists or watches failed for another reason.
     #[error(transparent)]
     Other(Box<dyn StdError + Send + Sync>),
 }
 
 impl ListWatchError {
-    /// The server's error answer.
+    /// Makes the error of a server's error response.
     #[must_use]
     pub fn status_error(status: Status) -> Self {
         let retry_after = status.retry_after();
@@ -62,7 +62,7 @@ impl ListWatchError {
         }
     }
 
-    /// A connection that broke or could not be made, other than by a refusal.
+    /// Makes the error of a connection that broke or could not be made, other than by a refusal.
     #[must_use]
     pub fn transport(source: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
         Self::Transport {
@@ -71,7 +71,7 @@ impl ListWatchError {
         }
     }
 
-    /// A connection that was refused: nothing listens at the server's address, for now.
+    /// Makes the error of a refused connection: nothing listens at the server's address, for now.
     #[must_use]
     pub fn refused(source: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
         Self::Transport {
@@ -80,13 +80,13 @@ impl ListWatchError {
         }
     }
 
-    /// A failure of the code that lists or watches which no other kind describes.
+    /// Makes an error that no other variant describes.
     #[must_use]
     pub fn other(source: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
         Self::Other(source.into())
     }
 
-    /// What the server said, if it was the server that refused.
+    /// Returns what the server said, if the server refused.
     #[must_use]
     pub fn status(&self) -> Option<&Status> {
         match self {
@@ -95,7 +95,7 @@ impl ListWatchError {
         }
     }
 
-    /// How long the server asks to wait.
+    /// Returns how long the server asks to wait.
     #[must_use]
     pub const fn retry_after(&self) -> Option<Duration> {
         match self {
@@ -104,7 +104,7 @@ impl ListWatchError {
         }
     }
 
-    /// The whole chain of causes in one line.
+    /// Returns the error and its causes in one line.
     #[must_use]
     pub fn chain(&self) -> String {
         let mut text = self.to_string();
@@ -128,9 +128,8 @@ impl From<Status> for ListWatchError {
 mod tests {
     use super::*;
 
-    /// A text of one's own is told as it is: it says more than that some code failed.
     #[test]
-    fn a_reason_of_another_kind_speaks_for_itself() {
+    fn other_error_is_displayed_without_a_prefix() {
         let plain = ListWatchError::other("no credentials");
         assert_eq!(plain.chain(), "no credentials");
         let nested = ListWatchError::other(ListWatchError::transport("reset"));

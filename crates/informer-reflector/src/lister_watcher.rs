@@ -5,74 +5,74 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_core::Stream;
-use informer_store::{Known, Object, ObjectKey};
-use informer_wire::{Decoded, ListMeta, ListOptions, Resource, WatchEvent};
+use informer_store::Object;
+use informer_wire::{Decoded, ListMeta, ListOptions, NewestFn, Resource, WatchEvent};
 
 use crate::error::ListWatchError;
 
-/// Can list and watch one collection of objects.
+/// Lists and watches one collection of objects.
 ///
-/// The reflector is generic over it: the HTTP client of the feature `http` is one, [`ListWatch`](ListerWatcher)
-/// makes one of two closures, tests script one.
+/// The HTTP client of the feature `http` is one, [`ListWatch`](crate::ListWatch) makes one of two closures, tests script
+/// one. It needs no time limits: the reflector has them.
 ///
 /// Dropping a future or a stream ends the request.
 pub trait ListerWatcher: Send + Sync + 'static {
-    /// What is listed and watched.
+    /// The type of the objects.
     type Object: Object;
     /// One page of a list, item by item.
     type List: Stream<Item = Result<ListEvent<Self::Object>, ListWatchError>> + Send;
     /// The events of a watch, until the server ends it.
     type Watch: Stream<Item = Result<WatchEvent<Self::Object>, ListWatchError>> + Send;
 
-    /// Asks for one page of a list. It counts only if the stream yields [`ListEvent::End`].
+    /// Requests one page of a list. It counts only if the stream yields [`ListEvent::End`].
     ///
     /// # Errors
-    /// When the server cannot be reached or refuses. The stream reports what fails later.
+    /// When the server cannot be reached or refuses. The stream reports later failures.
     fn list(
         &self,
-        request: ListRequest,
+        request: ListRequest<Self::Object>,
     ) -> impl Future<Output = Result<Self::List, ListWatchError>> + Send;
 
-    /// Opens a watch. The future resolves once the server has agreed.
+    /// Opens a watch. The future resolves once the server has responded.
     ///
     /// # Errors
-    /// When the server cannot be reached or refuses. The stream reports what fails later.
+    /// When the server cannot be reached or refuses. The stream reports later failures.
     fn watch(
         &self,
         options: ListOptions,
     ) -> impl Future<Output = Result<Self::Watch, ListWatchError>> + Send;
 
-    /// Opens a streaming list: a watch that starts with the present state, as the options ask for by
-    /// `sendInitialEvents`, and goes on as any other. Of the present state, copies that the request says are known may
-    /// come as [`Decoded::Unchanged`]; of what follows, none may.
+    /// Opens a streaming list: a watch that starts with the whole state, as the options request by
+    /// `sendInitialEvents`, and goes on as any other. Initial events may be [`Decoded::Unchanged`] if the request has
+    /// [`newest`](ListRequest::newest); later ones may not.
     ///
-    /// By default it is [`watch`](Self::watch) with these options, which leaves nothing out.
+    /// By default it is [`watch`](Self::watch) with these options, which decodes everything.
     ///
     /// # Errors
     /// As [`watch`](Self::watch).
     #[doc(alias = "watchList")]
     fn watch_list(
         &self,
-        request: ListRequest,
+        request: ListRequest<Self::Object>,
     ) -> impl Future<Output = Result<Self::Watch, ListWatchError>> + Send {
         self.watch(request.options)
     }
 
-    /// Whether the source can start a watch with the present state (`sendInitialEvents`). Where it cannot, the
+    /// Returns `true` if the source can start a watch with the whole state (`sendInitialEvents`). Where it cannot, the
     /// reflector lists and does not try.
     fn supports_watch_list(&self) -> bool {
         true
     }
 
-    /// How often to list although the watch is in order, where watches of the resource may lose something: see
-    /// [`events`](crate#the-resource-events). `None` for never, the default. A period in the configuration holds
-    /// instead.
+    /// Returns how often to list although the watch is in order, where watches of the resource may lose events: see
+    /// [`events`](crate#the-resource-events). `None`, the default, or zero for never; at least a second. A period in the
+    /// configuration takes precedence.
     fn relist_period(&self) -> Option<Duration> {
         None
     }
 }
 
-/// What a source of this resource gives as its [`ListerWatcher::relist_period`]: ten minutes for `events` of both
+/// Returns the [`ListerWatcher::relist_period`] of a resource: ten minutes for `events` of both
 /// groups, whose watches may [lose deletions](crate#the-resource-events), `None` for all else.
 ///
 /// ```
@@ -90,41 +90,52 @@ pub fn relist_period(resource: &Resource) -> Option<Duration> {
 }
 
 /// A request for one page of a list, or for a streaming list.
-#[derive(Clone, Default)]
 #[non_exhaustive]
-pub struct ListRequest {
+pub struct ListRequest<K> {
     /// The parameters for the server.
     pub options: ListOptions,
-    /// Which copies are known already and need not be decoded again.
-    pub known: Option<Arc<KnownFn>>,
+    /// Returns the newest object of a key that the sink has: an item of the same version need not be decoded.
+    pub newest: Option<Arc<NewestFn<K>>>,
 }
 
-/// Which copy of an object is known already.
-pub type KnownFn = dyn Fn(&ObjectKey) -> Option<Known> + Send + Sync;
-
-impl ListRequest {
-    /// A request with these parameters.
+impl<K> ListRequest<K> {
+    /// Makes a request with these parameters.
     #[must_use]
     pub const fn new(options: ListOptions) -> Self {
         Self {
             options,
-            known: None,
+            newest: None,
         }
     }
 
-    /// Says which copies are known already.
+    /// Sets where the newest object of a key is looked up.
     #[must_use]
-    pub fn known(mut self, known: Arc<KnownFn>) -> Self {
-        self.known = Some(known);
+    pub fn newest(mut self, newest: Arc<NewestFn<K>>) -> Self {
+        self.newest = Some(newest);
         self
     }
 }
 
-impl std::fmt::Debug for ListRequest {
+impl<K> Default for ListRequest<K> {
+    fn default() -> Self {
+        Self::new(ListOptions::default())
+    }
+}
+
+impl<K> Clone for ListRequest<K> {
+    fn clone(&self) -> Self {
+        Self {
+            options: self.options.clone(),
+            newest: self.newest.clone(),
+        }
+    }
+}
+
+impl<K> std::fmt::Debug for ListRequest<K> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("ListRequest")
             .field("options", &self.options)
-            .field("known", &self.known.is_some())
+            .field("newest", &self.newest.is_some())
             .finish()
     }
 }

@@ -1,4 +1,4 @@
-//! What a reflector reports while it runs, and who hears it.
+//! What a reflector reports while it runs, and who receives it.
 
 use std::fmt;
 use std::time::Duration;
@@ -8,51 +8,55 @@ use informer_wire::DecodeError;
 
 use crate::error::ListWatchError;
 
-/// Something that went wrong, or was found to be odd, and from which the reflector recovers by itself.
+/// Something that went wrong, or is odd, and from which the reflector recovers by itself.
 #[derive(Debug)]
 #[non_exhaustive]
-pub enum Report<'a> {
-    /// A list or watch failed.
+pub enum Report {
+    /// A list or watch failed. Of a resource that the server does not have (404) only the first failure in a row is
+    /// reported.
     Failed {
         /// During what.
         during: Operation,
         /// Why.
-        error: &'a ListWatchError,
-        /// How many requests have failed since the last that went well.
+        error: ListWatchError,
+        /// The number of failed requests since the last that went well.
         attempts: u32,
         /// When the next request follows; zero for at once.
         retry_in: Duration,
     },
     /// An object cannot be decoded, or the transform refused it. Reported once for each version.
-    SetAside {
-        /// Which object; `None` if even that could not be read.
-        key: Option<&'a ObjectKey>,
-        /// Which version of it.
-        resource_version: Option<&'a ResourceVersion>,
+    Undecodable {
+        /// The object's key; `None` if even that cannot be decoded.
+        key: Option<ObjectKey>,
+        /// Its resource version.
+        resource_version: Option<ResourceVersion>,
         /// Why.
-        error: &'a DecodeError,
+        error: DecodeError,
     },
-    /// The server has gone back in time, as after a restored backup. The sink is set to what it has now.
+    /// The server's resource versions went back, as after a restored backup. The sink is set to what it has now.
     Rewound {
-        /// Up to where everything had been seen.
-        from: &'a ResourceVersion,
-        /// Where the server is now.
-        to: &'a ResourceVersion,
+        /// The resource version reached before.
+        from: ResourceVersion,
+        /// The server's resource version now.
+        to: ResourceVersion,
     },
-    /// A list of one version was not what the sink was given at that version: the API server, something before it,
-    /// or this library is at fault. Only with [`check_consistency`](crate::ReflectorConfig::check_consistency).
-    Inconsistent {
-        /// Which version.
-        resource_version: &'a ResourceVersion,
-        /// Which objects differ: missing in one of the two, or in another copy.
-        keys: &'a [ObjectKey],
+    /// The sink dropped changes, because its queue is full. A list replaces them.
+    ChangesDropped {
+        /// When that list is requested.
+        retry_in: Duration,
     },
-    /// A watch brought an event of a type that this version does not know. It is skipped and moves nothing; what it told
-    /// of, if it was a change, comes with the next list. Reported once for each type.
+    /// A watch event of a type that this version does not know was skipped. What it reported, if it was a change, comes with
+    /// the next list. Reported once for each type.
     UnknownEvent {
         /// The type, as the server wrote it; its beginning, if it is long.
-        event_type: &'a str,
+        event_type: String,
     },
+    /// The transform changes UIDs or resource versions, by which the cache compares objects. They are restored. Reported
+    /// once.
+    VersionRestored,
+    /// Objects have no UID or no resource version, so that the cache cannot compare them: nothing keeps an outdated object
+    /// out, and every relist updates all of them. Reported once.
+    Unversioned,
     /// Streaming lists do not work here. The reflector lists from now on.
     FellBack {
         /// Why.
@@ -64,11 +68,11 @@ pub enum Report<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Operation {
-    /// Asking for a list or reading it.
+    /// Requesting or receiving a list.
     List,
-    /// Asking for a streaming list or reading its first state.
+    /// Requesting a streaming list or receiving its initial events.
     StreamingList,
-    /// Opening or reading a watch.
+    /// Opening or receiving a watch.
     Watch,
 }
 
@@ -82,42 +86,35 @@ impl fmt::Display for Operation {
     }
 }
 
-impl fmt::Display for Report<'_> {
+impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Failed { during, error, .. } => write!(f, "{during} failed: {}", error.chain()),
-            Self::SetAside {
-                key: Some(key),
-                error,
+            Self::Failed {
+                during,
+                error: error @ ListWatchError::Timeout { .. },
                 ..
-            } => write!(f, "{key} set aside: {error}"),
-            Self::SetAside {
-                key: None, error, ..
-            } => {
-                write!(f, "an object without a name set aside: {error}")
-            }
-            Self::Rewound { from, to } => {
-                write!(
-                    f,
-                    "the API server went back in time from resource version {from} to {to}"
-                )
-            }
-            Self::Inconsistent {
-                resource_version,
-                keys,
-            } => {
-                write!(f, "a second list of version {resource_version} differs in")?;
-                keys.iter()
-                    .take(5)
-                    .try_for_each(|key| write!(f, " {key}"))?;
-                match keys.len().saturating_sub(5) {
-                    0 => Ok(()),
-                    more => write!(f, " and {more} more"),
-                }
+            } => write!(f, "{during} {error}"),
+            Self::Failed { during, error, .. } => write!(f, "{during} failed: {}", error.chain()),
+            Self::Undecodable { key, error, .. } => match key {
+                Some(key) => write!(f, "cannot decode {key}: {error}"),
+                None => write!(f, "cannot decode an object without a key: {error}"),
+            },
+            Self::Rewound { from, to } => write!(
+                f,
+                "the API server's resource versions went back from {from} to {to}"
+            ),
+            Self::ChangesDropped { .. } => {
+                f.write_str("changes were dropped because the queue is full; a list replaces them")
             }
             Self::UnknownEvent { event_type } => {
                 write!(f, "skipped watch events of the unknown type {event_type:?}")
             }
+            Self::VersionRestored => f.write_str(
+                "the transform changes metadata.uid or metadata.resourceVersion; they are restored",
+            ),
+            Self::Unversioned => f.write_str(
+                "objects have no metadata.uid or metadata.resourceVersion and cannot be compared",
+            ),
             Self::FellBack { reason } => {
                 write!(f, "lists instead of streaming lists from now on: {reason}")
             }
@@ -125,18 +122,18 @@ impl fmt::Display for Report<'_> {
     }
 }
 
-/// Hears of every failure of a reflector, also of those inside a stream.
+/// Receives a reflector's reports.
 ///
-/// Called on the reflector's task: it must not block. A panic in it is caught and logged. Closures of the fitting
-/// form implement it.
+/// Called on the reflector's task: must not block. A panic in it is caught and logged. Closures of the fitting form
+/// implement it.
 #[doc(alias = "SetWatchErrorHandler")]
 pub trait WatchErrorHandler: Send + Sync + 'static {
-    /// Hears of this.
-    fn handle(&self, report: &Report<'_>);
+    /// Receives a report.
+    fn handle(&self, report: &Report);
 }
 
-impl<F: Fn(&Report<'_>) + Send + Sync + 'static> WatchErrorHandler for F {
-    fn handle(&self, report: &Report<'_>) {
+impl<F: Fn(&Report) + Send + Sync + 'static> WatchErrorHandler for F {
+    fn handle(&self, report: &Report) {
         self(report);
     }
 }

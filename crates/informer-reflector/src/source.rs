@@ -1,4 +1,4 @@
-//! Where factories get a `ListerWatcher` for a resource from.
+//! Where factories get the `ListerWatcher` of a resource.
 
 use std::sync::Arc;
 
@@ -7,10 +7,10 @@ use informer_wire::Resource;
 
 use crate::boxed::BoxListerWatcher;
 
-/// Gives the [`ListerWatcher`](crate::ListerWatcher) of any resource, as objects of type `K`.
+/// Makes the [`ListerWatcher`](crate::ListerWatcher) of any resource, for objects of type `K`.
 ///
-/// A connection to an API server implements it for every `K` that can be read from the wire; a test implements it
-/// for the types it scripts. Selectors are no part of it: they come with each request.
+/// A connection to an API server implements it for every `K` that can be decoded; a test implements it
+/// for the types it scripts. Selectors are no part of it: each request has them.
 ///
 /// ```
 /// use informer_reflector::{BoxListerWatcher, ListerWatcherSource};
@@ -22,10 +22,10 @@ use crate::boxed::BoxListerWatcher;
 /// }
 /// ```
 pub trait ListerWatcherSource<K: Object>: Send + Sync + 'static {
-    /// Lists and watches `resource` in one namespace, or in all of them (`None`). Cluster-scoped resources have
+    /// Makes the lister-watcher of `resource` in one namespace, or in all of them (`None`). Cluster-scoped resources have
     /// no namespace; for them `namespace` is ignored.
     ///
-    /// Makes no request and never fails: what is wrong shows in the first list or watch.
+    /// Sends no request and never fails: what is wrong shows in the first list or watch.
     fn lister_watcher(&self, resource: &Resource, namespace: Option<&str>) -> BoxListerWatcher<K>;
 }
 

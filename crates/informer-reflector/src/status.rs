@@ -1,62 +1,65 @@
-//! What a reflector tells of itself while it runs.
+//! The status of a reflector.
 
 use std::sync::Arc;
 use std::time::Instant;
 
 use informer_store::ResourceVersion;
 
-/// The state of a reflector, as [`Reflector::status`](crate::Reflector::status) gives it.
+/// A snapshot of a reflector's status, as [`Reflector::status`](crate::Reflector::status) returns it.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct ReflectorStatus {
-    /// What it does now.
-    pub phase: Phase,
-    /// True once a first whole list has arrived in the sink.
+    /// Where the reflector stands.
+    pub phase: ReflectorPhase,
+    /// `true` once the sink has the first list.
     pub synced: bool,
-    /// How many requests have failed since the last that went well.
+    /// The number of failed requests since the last that went well.
     pub attempts: u32,
     /// Why the last request failed, with all causes in one line. Kept after recovery.
     pub last_error: Option<Arc<str>>,
-    /// When that was.
+    /// When it failed.
     pub last_error_at: Option<Instant>,
-    /// When the next try is due, while [`phase`](Self::phase) is [`Phase::Waiting`].
+    /// When the next request is due, while the reflector waits before it.
     pub retry_at: Option<Instant>,
-    /// Up to where the sink has everything; `None` before the first list, and where the server gives no
-    /// resource versions.
+    /// The resource version up to which the sink has received everything; `None` before the first list, and where the
+    /// server gives no resource versions.
     pub resource_version: Option<ResourceVersion>,
-    /// When the last event or bookmark of a watch came.
+    /// When the last event or bookmark of a watch was received.
     pub last_event_at: Option<Instant>,
-    /// How many lists were begun, streaming ones included.
+    /// The number of lists requested, streaming ones included.
     pub lists: u64,
-    /// How many watches were asked for, those that began as streaming lists included.
+    /// The number of watches requested, those that began as streaming lists included.
     pub watches: u64,
-    /// How often the server was recognised to have gone back in time.
+    /// The number of rewinds of the server.
     pub rewinds: u64,
-    /// How many objects are set aside now: their newest version cannot be decoded or was refused by the transform.
-    pub set_aside: usize,
-    /// How many versions of objects were ever set aside.
-    pub set_aside_total: u64,
-    /// How many events of watches were of a type that this version does not know, and skipped.
+    /// The number of objects whose newest version cannot be decoded, or was refused by the transform.
+    pub undecodable: usize,
+    /// The number of versions of objects that ever were undecodable.
+    pub undecodable_total: u64,
+    /// The number of watch events of unknown types, which were skipped.
     pub unknown_events: u64,
 }
 
-/// What a reflector does.
+/// Where a reflector stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
-pub enum Phase {
-    /// Nothing yet.
+pub enum ReflectorPhase {
+    /// Not run yet.
     #[default]
     Starting,
-    /// A list is on its way.
+    /// Requesting or receiving a list.
     Listing,
-    /// The first state of a streaming list is on its way.
+    /// Requesting a streaming list or receiving its initial events.
     Streaming,
-    /// A watch is being opened.
+    /// Opening a watch.
     OpeningWatch,
-    /// A watch is open and everything before it has arrived.
+    /// The watch is open, and the sink has received everything before it.
     Watching,
-    /// It waits before it tries again.
+    /// Waiting before the next request.
     Waiting,
-    /// It has ended.
+    /// The server does not have the resource (404): its CRD is not installed, or was deleted. The sink keeps what it has,
+    /// and the reflector requests the resource again, with backoff.
+    NotFound,
+    /// Ended.
     Stopped,
 }

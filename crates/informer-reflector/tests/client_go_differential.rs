@@ -15,7 +15,7 @@ use informer_client::Client;
 use informer_reflector::http::HttpListerWatcher;
 use informer_reflector::{ListMode, Reflector, ReflectorConfig};
 use informer_store::{Object as _, ResourceVersion, Store};
-use informer_testkit::{ApiServer, Fault, RequestMatcher, RequestRecord, Status, StreamEnd, Verb};
+use informer_testkit::{ApiServer, Fault, RequestMatcher, RequestRecord, StreamEnd, Verb, status};
 use k8s_openapi::api::core::v1::ConfigMap;
 use serde_json::json;
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
@@ -86,7 +86,7 @@ const SCRIPTS: &[Script] = &[
         paged: false,
         before: nothing,
         between: |server| {
-            server.fail_next(watches(), Fault::ErrorEvent(Status::too_old(1, 90)));
+            server.fail_next(watches(), Fault::ErrorEvent(status::too_old(1, 90)));
             server.end_watches(StreamEnd::Clean);
         },
         client_go: &[
@@ -126,7 +126,7 @@ const SCRIPTS: &[Script] = &[
             server.fail_after(
                 lists(),
                 1,
-                Status::expired("the continue parameter is too old"),
+                status::expired("the continue parameter is too old"),
                 1,
             );
         },
@@ -240,7 +240,9 @@ impl Side {
         }
         let source = HttpListerWatcher::<ConfigMap>::all(Client::anonymous(&server.url()).unwrap());
         let store = Arc::new(Store::new());
-        let reflector = Reflector::new(source, Arc::clone(&store)).config(config);
+        let reflector = Reflector::new(source, Arc::clone(&store))
+            .config(config)
+            .unwrap();
         let stop = CancellationToken::new();
         tokio::spawn(reflector.run(stop.clone()));
         Self::Ours {

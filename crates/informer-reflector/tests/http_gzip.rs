@@ -1,4 +1,4 @@
-//! Compressed answers, where the client allows them: what arrives is passed on, and what it unpacks to has limits.
+//! Compressed responses, where the client allows them: they are passed on as they are received, within limits.
 #![cfg(feature = "http")]
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -23,7 +23,7 @@ fn packed(text: &[u8]) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
-/// A compressed answer that goes on: a head, and these chunks of its body.
+/// A compressed response that goes on: a head, and these chunks of its body.
 fn answer(status: &str, chunks: &[Vec<u8>]) -> Vec<u8> {
     let mut bytes = format!(
         "HTTP/1.1 {status}\r\nContent-Type: application/json\r\nContent-Encoding: gzip\r\n\
@@ -58,7 +58,7 @@ fn event(name: &str, size: usize) -> Vec<u8> {
 
 // INV-HTTP-5: servers close one gzip member with each event, and the connection stays open behind it.
 #[tokio::test]
-async fn each_event_of_a_compressed_watch_comes_with_its_member() {
+async fn compressed_watch_yields_each_event_with_its_gzip_member() {
     for size in [0, 100, 8_000, 8_192, 100_000] {
         let members: Vec<_> = ["a", "b", "c"]
             .iter()
@@ -89,7 +89,7 @@ async fn each_event_of_a_compressed_watch_comes_with_its_member() {
 
 // INV-HTTP-5: a member alone is passed on before the next one has begun.
 #[tokio::test]
-async fn a_member_is_passed_on_though_nothing_follows_it() {
+async fn gzip_member_is_passed_on_before_the_next_begins() {
     let chunks = [packed(&event("a", 30))];
     let server = Server::start(vec![Answer::new(answer("200 OK", &chunks)).hang()]).await;
     let run = async {
@@ -99,9 +99,9 @@ async fn a_member_is_passed_on_though_nothing_follows_it() {
     tokio::time::timeout(PATIENCE, run).await.unwrap();
 }
 
-// INV-HTTP-6: what a few bytes unpack to is held to the limits of what is read.
+// INV-HTTP-6: what a few bytes unpack to is held to the decoder's limits.
 #[tokio::test]
-async fn what_a_bomb_unpacks_to_is_limited() {
+async fn gzip_output_is_capped_at_the_decode_limits() {
     let spaces = packed(&vec![b' '; 64 << 20]);
     assert!(spaces.len() < 100_000);
     let status = [

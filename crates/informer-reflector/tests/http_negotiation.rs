@@ -1,4 +1,4 @@
-//! Which formats are asked for, and what becomes of the answers.
+//! Which formats are requested, and how responses are decoded.
 #![cfg(feature = "http")]
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -13,8 +13,8 @@ use informer_reflector::http::{HttpConfig, HttpListerWatcher, WirePreference};
 use informer_reflector::{ListEvent, ListRequest, ListWatchError, ListerWatcher};
 use informer_store::Object;
 use informer_wire::{
-    DecodeError, Decoded, Dynamic, FromWire, ListOptions, Metadata, ObjectMeta, Resource, Scope,
-    WatchEvent, WireFormat, WireObject,
+    DecodeError, Decoded, Dynamic, FromWire, ListOptions, ObjectMeta, PartialObjectMetadata,
+    Resource, Scope, WatchEvent, WireFormat, WireObject,
 };
 
 const BOTH: &str = "application/vnd.kubernetes.protobuf,application/json";
@@ -40,11 +40,11 @@ fn empty() -> Answer {
     answer("200 OK", JSON, body)
 }
 
-fn request() -> ListRequest {
+fn request<K>() -> ListRequest<K> {
     ListRequest::new(ListOptions::default())
 }
 
-/// What each request asked for.
+/// The formats of each request.
 fn asked(server: &Server) -> Vec<String> {
     let accept = |head: &String| {
         let lines = head.lines().filter_map(|line| line.split_once(": "));
@@ -75,14 +75,14 @@ async fn items<K: FromWire + Object>(
 
 // INV-HTTP-7
 #[tokio::test]
-async fn protobuf_is_asked_for_where_it_can_be_read() {
+async fn protobuf_is_requested_where_it_can_be_decoded() {
     let server = Server::start(vec![empty(); 5]).await;
     let widgets = Resource::new("demo.example", "v2", "Widget", "widgets", Scope::Namespaced);
     let pods = server.lister().resource().clone();
     let _ = server.lister().list(request()).await;
     let lister = HttpListerWatcher::<Dynamic>::new(server.client(), widgets.clone());
     let _ = lister.list(request()).await;
-    let lister = HttpListerWatcher::<Metadata>::new(server.client(), widgets);
+    let lister = HttpListerWatcher::<PartialObjectMetadata>::new(server.client(), widgets);
     let _ = lister.watch(ListOptions::default()).await;
     for wire in [WirePreference::Json, WirePreference::Protobuf] {
         let lister = HttpListerWatcher::<Dynamic>::new(server.client(), pods.clone())
@@ -97,7 +97,7 @@ async fn protobuf_is_asked_for_where_it_can_be_read() {
 
 // INV-HTTP-8
 #[tokio::test]
-async fn a_server_without_protobuf_is_asked_for_json_from_then_on() {
+async fn server_without_protobuf_is_asked_for_json_from_then_on() {
     for refusal in [
         answer("406 Not Acceptable", "text/plain", b"only JSON here"),
         answer("415 Unsupported Media Type", "text/plain", b""),
@@ -115,7 +115,7 @@ async fn a_server_without_protobuf_is_asked_for_json_from_then_on() {
 
 // INV-HTTP-8
 #[tokio::test]
-async fn a_server_that_answers_in_json_is_asked_for_json_from_then_on() {
+async fn server_that_responds_in_json_is_asked_for_json_from_then_on() {
     let server = Server::start(vec![empty(), empty()]).await;
     let lister = server.lister();
     items(&lister).await.unwrap();
@@ -125,7 +125,7 @@ async fn a_server_that_answers_in_json_is_asked_for_json_from_then_on() {
 
 // INV-HTTP-8
 #[tokio::test]
-async fn protobuf_that_cannot_be_read_is_not_asked_for_again() {
+async fn undecodable_protobuf_is_not_requested_again() {
     let protobuf = "application/vnd.kubernetes.protobuf";
     let server = Server::start(vec![
         answer("200 OK", protobuf, b"{\"kind\":\"PodList\"}"),
@@ -171,7 +171,7 @@ impl Object for Newer {
 
 // INV-HTTP-9
 #[tokio::test]
-async fn a_type_that_only_json_fills_is_read_from_json() {
+async fn type_that_only_json_fills_is_requested_as_json() {
     let json = br#"{"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"7"},"items":[
         {"metadata":{"name":"a","resourceVersion":"5"},"spec":{"brandNew":"x"}},
         {"metadata":{"name":"b","resourceVersion":"6"},"spec":{}}]}"#;
@@ -185,12 +185,12 @@ async fn a_type_that_only_json_fills_is_read_from_json() {
         let server = Server::start(vec![Answer::new(recording(first)), json.clone()]).await;
         let resource = server.lister().resource().clone();
         let lister = HttpListerWatcher::<Newer>::new(server.client(), resource);
-        let mut aside = 0;
+        let mut undecodable = 0;
         let error = if streams {
             let mut watch = lister.watch_list(request()).await.unwrap();
             loop {
                 match watch.next().await.expect("an error") {
-                    Ok(WatchEvent::Added(Decoded::SetAside(_))) => aside += 1,
+                    Ok(WatchEvent::Added(Decoded::Undecodable(_))) => undecodable += 1,
                     Ok(other) => panic!("{:?}", std::mem::discriminant(&other)),
                     Err(error) => break error,
                 }
@@ -199,35 +199,35 @@ async fn a_type_that_only_json_fills_is_read_from_json() {
             let mut list = lister.list(request()).await.unwrap();
             loop {
                 match list.next().await.expect("an error") {
-                    Ok(ListEvent::Item(Decoded::SetAside(_))) => aside += 1,
+                    Ok(ListEvent::Item(Decoded::Undecodable(_))) => undecodable += 1,
                     Ok(other) => panic!("{:?}", std::mem::discriminant(&other)),
                     Err(error) => break error,
                 }
             }
         };
-        assert!(aside < 3, "{aside} were set aside");
+        assert!(undecodable < 3, "{undecodable} were undecodable");
         assert!(
             matches!(error, ListWatchError::Decode(DecodeError::Malformed { .. })),
             "{error:?}"
         );
-        // In JSON, what cannot be read is set aside as ever.
+        // In JSON, undecodable objects are reported as ever.
         let mut list = lister.list(request()).await.unwrap();
         let mut seen = Vec::new();
         while let Some(event) = list.next().await {
             seen.push(match event.unwrap() {
                 ListEvent::Item(Decoded::Object(object)) => object.name().to_owned(),
-                ListEvent::Item(_) => "set aside".to_owned(),
+                ListEvent::Item(_) => "undecodable".to_owned(),
                 _ => "end".to_owned(),
             });
         }
-        assert_eq!(seen, ["a", "set aside", "end"]);
+        assert_eq!(seen, ["a", "undecodable", "end"]);
         assert_eq!(asked(&server), [BOTH, JSON]);
     }
 }
 
-// INV-HTTP-9: of what changes, the first may be the last for long.
+// INV-HTTP-9: the next change may take long.
 #[tokio::test]
-async fn one_change_is_enough_where_no_object_was_read() {
+async fn one_undecodable_change_leads_to_json_where_no_object_was_decoded() {
     let json = br#"{"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"7"},"items":[
         {"metadata":{"name":"a","resourceVersion":"5"},"spec":{"brandNew":"x"}}]}"#;
     let server = Server::start(vec![
@@ -252,9 +252,9 @@ async fn one_change_is_enough_where_no_object_was_read() {
     assert_eq!(asked(&server), [BOTH, JSON]);
 }
 
-// INV-HTTP-8: what is refused for another reason says nothing of the format.
+// INV-HTTP-8: a refusal for another reason does not concern the format.
 #[tokio::test]
-async fn other_errors_leave_protobuf_be() {
+async fn other_errors_keep_protobuf() {
     let cut = recording("list-protobuf");
     let server = Server::start(vec![
         answer("403 Forbidden", "text/plain", b"no"),
@@ -271,7 +271,7 @@ async fn other_errors_leave_protobuf_be() {
 
 // INV-HTTP-2
 #[tokio::test]
-async fn an_error_in_protobuf_is_the_servers_status() {
+async fn error_in_protobuf_is_the_servers_status() {
     let only = HttpConfig::default().wire(WirePreference::Protobuf);
     let server = Server::start(vec![
         Answer::new(recording("cr-list-protobuf-406")),
@@ -291,7 +291,7 @@ async fn an_error_in_protobuf_is_the_servers_status() {
     assert!(watch.next().await.is_none());
 }
 
-/// What each event of a watch is, as text.
+/// The events of a watch, as text.
 async fn events<K: FromWire + Object>(lister: &HttpListerWatcher<K>) -> Vec<String> {
     let named = |kind: &str, decoded: Decoded<K>| match decoded {
         Decoded::Object(object) => {
@@ -313,9 +313,9 @@ async fn events<K: FromWire + Object>(lister: &HttpListerWatcher<K>) -> Vec<Stri
     watch.map(shape).collect().await
 }
 
-// INV-HTTP-1: what comes out depends neither on the format nor on how the bytes were cut.
+// INV-HTTP-1: neither the format nor how bytes are cut changes the events.
 #[tokio::test]
-async fn recordings_in_protobuf_come_out_however_they_are_cut() {
+async fn protobuf_recordings_decode_alike_however_they_are_cut() {
     let cuts: [&[usize]; 4] = [&[1], &[3, 1, 7], &[1000, 13], &[usize::MAX]];
     let run = async {
         for cut in cuts {
@@ -334,7 +334,8 @@ async fn recordings_in_protobuf_come_out_however_they_are_cut() {
             for name in ["list-metadata-protobuf", "cr-list-metadata-protobuf"] {
                 let server = Server::start(vec![Answer::new(recording(name)).cut(cut)]).await;
                 let resource = server.lister().resource().clone();
-                let lister = HttpListerWatcher::<Metadata>::new(server.client(), resource);
+                let lister =
+                    HttpListerWatcher::<PartialObjectMetadata>::new(server.client(), resource);
                 assert!(!items(&lister).await.unwrap().is_empty(), "{name} {cut:?}");
             }
 
@@ -353,7 +354,7 @@ async fn recordings_in_protobuf_come_out_however_they_are_cut() {
             let answers = vec![Answer::new(recording("watch-metadata-protobuf")).cut(cut)];
             let server = Server::start(answers).await;
             let resource = server.lister().resource().clone();
-            let lister = HttpListerWatcher::<Metadata>::new(server.client(), resource);
+            let lister = HttpListerWatcher::<PartialObjectMetadata>::new(server.client(), resource);
             assert!(!events(&lister).await.is_empty());
         }
     };

@@ -1,4 +1,4 @@
-//! What a real API server sent, served again over HTTP in odd pieces, and what must come out of it.
+//! What a real API server sent, served again over HTTP in odd pieces, and what it must decode to.
 #![cfg(feature = "http")]
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -67,9 +67,9 @@ fn identity_of(decoded: Decoded<Dynamic>) -> (String, String) {
 /// How the pieces of a body are cut: by each of these sizes in turn.
 const CUTS: &[&[usize]] = &[&[1], &[3, 1, 7], &[64, 1, 1, 5], &[1000, 13], &[usize::MAX]];
 
-// INV-HTTP-1: what comes out does not depend on how the bytes were cut.
+// INV-HTTP-1: how bytes are cut does not change the items.
 #[tokio::test]
-async fn lists_come_out_item_by_item_however_they_are_cut() {
+async fn list_recordings_decode_alike_however_they_are_cut() {
     for name in [
         "list-json",
         "list-json-rv0",
@@ -125,7 +125,7 @@ async fn lists_come_out_item_by_item_however_they_are_cut() {
 
 /// A list that breaks off anywhere has no end, and says why.
 #[tokio::test]
-async fn a_list_that_breaks_off_never_ends_well() {
+async fn list_that_breaks_off_never_ends_well() {
     let response = read("list-page1");
     let head = response
         .windows(4)
@@ -164,7 +164,7 @@ async fn a_list_that_breaks_off_never_ends_well() {
 }
 
 #[tokio::test]
-async fn watches_come_out_event_by_event_however_they_are_cut() {
+async fn watch_recordings_decode_alike_however_they_are_cut() {
     for name in [
         "watch-json",
         "watch-rv0",
@@ -232,9 +232,9 @@ fn shape(event: WatchEvent<Dynamic>) -> (String, String, String) {
     }
 }
 
-// INV-HTTP-2: an error answer is the server's status, whatever form it has.
+// INV-HTTP-2: an error response is the server's status, whatever form it has.
 #[tokio::test]
-async fn error_answers_are_the_servers_status() {
+async fn error_responses_are_the_servers_status() {
     for (name, code) in [
         ("list-400-field", 400),
         ("list-400-label", 400),
@@ -282,9 +282,9 @@ async fn error_answers_are_the_servers_status() {
     }
 }
 
-/// A compressed list, where compression was asked for.
+/// A compressed list, where compression was requested.
 #[tokio::test]
-async fn a_compressed_list_is_unpacked_on_the_way() {
+async fn compressed_list_is_unpacked() {
     let server = Server::start(vec![Answer::new(read("list-gzip")).cut(&[100, 7])]).await;
     let config = Config::anonymous(&format!("http://{}", server.address)).unwrap();
     let client = Client::builder(config).gzip(true).build().unwrap();
@@ -301,9 +301,9 @@ async fn a_compressed_list_is_unpacked_on_the_way() {
     assert!(items.iter().all(found));
 }
 
-/// What was not asked for is refused, not misread: a table, a compressed body.
+/// An unrequested form is refused, not misread: a table, a compressed body.
 #[tokio::test]
-async fn answers_of_another_form_are_refused() {
+async fn unrequested_forms_are_refused() {
     for name in ["list-table", "list-gzip"] {
         let server = Server::start(vec![Answer::new(read(name))]).await;
         let request = ListRequest::new(ListOptions::default());

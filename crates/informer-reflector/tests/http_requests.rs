@@ -1,9 +1,10 @@
-//! What lists and watches ask for, how long they wait, and how they end.
+//! What lists and watches request, and how they end.
 #![cfg(feature = "http")]
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod http_support;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::StreamExt as _;
@@ -11,12 +12,15 @@ use http_support::{Answer, PATIENCE, Server};
 use informer_client::Client;
 use informer_reflector::http::{HttpConfig, HttpListerWatcher, HttpSource};
 use informer_reflector::{
-    BoxListerWatcher, ListEvent, ListRequest, ListWatchError, ListerWatcher, ListerWatcherSource,
+    BackoffConfig, BoxListerWatcher, ListEvent, ListMode, ListRequest, ListWatchError,
+    ListerWatcher, ListerWatcherSource, Reflector, ReflectorConfig, Report,
 };
+use informer_store::Store;
 use informer_wire::{
     Decoded, Dynamic, ListOptions, Resource, ResourceVersionMatch, Scope, WatchEvent,
 };
 use k8s_openapi::api::core::v1::{Node, Pod};
+use tokio_util::sync::CancellationToken;
 
 const EMPTY: &str =
     r#"{"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"7"},"items":[]}"#;
@@ -28,7 +32,7 @@ fn whole(body: &str) -> Answer {
     ))
 }
 
-fn request() -> ListRequest {
+fn request<K>() -> ListRequest<K> {
     ListRequest::new(ListOptions::default())
 }
 
@@ -36,7 +40,7 @@ fn request() -> ListRequest {
 const SHORT: Duration = Duration::from_millis(100);
 
 #[tokio::test]
-async fn requests_say_what_is_wanted() {
+async fn requests_have_path_query_and_headers_of_their_options() {
     let server = Server::start(vec![whole(EMPTY), whole(""), whole(EMPTY), whole(EMPTY)]).await;
     let pods = HttpListerWatcher::<Pod>::namespaced(server.client(), "shop");
     let options = ListOptions::default()
@@ -87,75 +91,73 @@ async fn requests_say_what_is_wanted() {
     }
 }
 
-// INV-HTTP-3: every wait for an answer or for bytes of a list has an end.
+// INV-HTTP-3: the reflector's limits end every wait for a response or for bytes of a list.
 #[tokio::test]
-async fn silence_ends_lists_and_openings() {
+async fn reflector_ends_lists_and_watches_without_response_or_progress() {
     let silent = || Answer::new("").hang();
     let begun = Answer::chunk(r#"{"kind":"PodList","items":[{"metadata":{"name":"a"}},"#).hang();
-    let server = Server::start(vec![silent(), silent(), begun]).await;
-    let config = HttpConfig::default()
-        .list_answer(SHORT)
-        .watch_answer(SHORT)
-        .list_silence(SHORT);
-    let lister = server.lister().config(config);
-    let run = async {
-        let error = lister.list(request()).await.unwrap_err();
-        let ListWatchError::Timeout { what, limit } = error else {
-            panic!("{error:?}")
-        };
-        assert_eq!((what, limit), ("answer to a list", SHORT));
-        let error = lister.watch(ListOptions::default()).await.unwrap_err();
-        assert!(matches!(
-            error,
-            ListWatchError::Timeout {
-                what: "answer to a watch",
-                ..
+    let server = Server::start(vec![silent(), begun, whole(EMPTY), silent()]).await;
+    let second = Duration::from_secs(1);
+    let config = ReflectorConfig::default()
+        .list_mode(ListMode::List)
+        .backoff(BackoffConfig::default().initial(SHORT))
+        .answer_timeout(second)
+        .progress_timeout(second)
+        .silence_timeout(second);
+    let (sender, mut reports) = tokio::sync::mpsc::unbounded_channel();
+    let reflector = Reflector::new(server.lister(), Arc::new(Store::new()))
+        .config(config)
+        .unwrap()
+        .watch_error_handler(move |report: &Report| _ = sender.send(report.to_string()));
+    let running = tokio::spawn(reflector.run(CancellationToken::new()));
+    for expected in [
+        "list timed out: no response within 1s",
+        "list timed out: no object within 1s",
+        "watch timed out: no response within 1s",
+    ] {
+        let report = tokio::time::timeout(PATIENCE, async {
+            loop {
+                let report = reports.recv().await.unwrap();
+                // Objects of the list have no versions.
+                if !report.contains("cannot be compared") {
+                    break report;
+                }
             }
-        ));
-        let mut list = lister.list(request()).await.unwrap();
-        assert!(matches!(list.next().await, Some(Ok(ListEvent::Item(_)))));
-        let error = list.next().await.unwrap().unwrap_err();
-        assert!(matches!(
-            error,
-            ListWatchError::Timeout {
-                what: "bytes of a list",
-                ..
-            }
-        ));
-        assert!(list.next().await.is_none());
-    };
-    tokio::time::timeout(PATIENCE, run).await.unwrap();
+        });
+        assert_eq!(report.await.unwrap(), expected);
+    }
+    running.abort();
 }
 
-/// A reader that takes longer than the limit is no silence of the server.
+/// An event without an object may concern any object. INV-REFL-2
 #[tokio::test]
-async fn a_slow_reader_is_not_taken_for_silence() {
-    let items: Vec<_> = (0..50)
-        .map(|n| format!(r#"{{"metadata":{{"name":"p{n}"}}}}"#))
-        .collect();
-    let body = format!(
-        r#"{{"kind":"PodList","items":[{}],"metadata":{{}}}}"#,
-        items.join(",")
-    );
-    let server = Server::start(vec![Answer::chunk(&body).cut(&[40])]).await;
-    let limit = Duration::from_secs(1);
-    let lister = server
-        .lister()
-        .config(HttpConfig::default().list_silence(limit));
-    let run = async {
-        let mut list = lister.list(request()).await.unwrap();
-        assert!(matches!(list.next().await, Some(Ok(ListEvent::Item(_)))));
-        tokio::time::sleep(limit + limit / 2).await;
-        for _ in 1..50 {
-            assert!(matches!(list.next().await, Some(Ok(ListEvent::Item(_)))));
-        }
-    };
-    tokio::time::timeout(PATIENCE, run).await.unwrap();
+async fn event_with_a_null_object_leads_to_a_list() {
+    let pod = r#"{"metadata":{"name":"a","namespace":"shop","uid":"1","resourceVersion":"8"}}"#;
+    let items = format!(r#""metadata":{{"resourceVersion":"9"}},"items":[{pod}]"#);
+    let list = format!(r#"{{"kind":"PodList","apiVersion":"v1",{items}}}"#);
+    for event_type in ["ADDED", "MODIFIED", "DELETED"] {
+        let event = format!(r#"{{"type":"{event_type}","object":null}}"#);
+        let watch = Answer::chunk(&event).hang();
+        let server = Server::start(vec![whole(EMPTY), watch, whole(&list)]).await;
+        let config = ReflectorConfig::default()
+            .list_mode(ListMode::List)
+            .backoff(BackoffConfig::default().initial(SHORT));
+        let store = Arc::new(Store::new());
+        let reflector = Reflector::new(server.lister(), Arc::clone(&store))
+            .config(config)
+            .unwrap();
+        let running = tokio::spawn(reflector.run(CancellationToken::new()));
+        let newest = 9.into();
+        let listed = tokio::time::timeout(PATIENCE, store.wait_until(&newest));
+        listed.await.unwrap().unwrap();
+        assert!(store.contains("shop/a"), "{event_type}");
+        running.abort();
+    }
 }
 
 // INV-HTTP-4: dropping a future or a stream ends the request.
 #[tokio::test]
-async fn dropping_ends_the_request() {
+async fn dropping_a_list_or_watch_ends_the_request() {
     let event = r#"{"type":"ADDED","object":{"metadata":{"name":"a"}}}"#;
     let list = r#"{"kind":"PodList","items":[{"metadata":{"name":"a"}},"#;
     for kind in ["opening", "watch", "list"] {
@@ -187,7 +189,7 @@ async fn dropping_ends_the_request() {
 }
 
 #[tokio::test]
-async fn an_event_comes_as_soon_as_its_bytes_are_there() {
+async fn event_is_yielded_as_soon_as_its_bytes_are_received() {
     let event = r#"{"type":"ADDED","object":{"metadata":{"name":"a"}}}"#;
     // No line break behind it, and the connection stays open.
     let server = Server::start(vec![Answer::chunk(event).hang()]).await;
@@ -202,7 +204,7 @@ async fn an_event_comes_as_soon_as_its_bytes_are_there() {
 }
 
 #[tokio::test]
-async fn ends_are_told_apart() {
+async fn clean_and_broken_ends_differ() {
     let event = r#"{"type":"BOOKMARK","object":{"metadata":{"resourceVersion":"5"}}}"#;
     let clean = {
         let length = event.len();
@@ -261,7 +263,7 @@ async fn ends_are_told_apart() {
 
 /// A Status behind half a list is the error, and the list has no end.
 #[tokio::test]
-async fn an_error_within_a_list_is_the_servers_status() {
+async fn error_within_a_list_is_the_servers_status() {
     let body = r#"{"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"7"},"items":[{"metadata":{"name":"a"}}{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Timeout","message":"too slow","code":504}"#;
     let server = Server::start(vec![whole(body)]).await;
     let run = async {
@@ -285,7 +287,7 @@ async fn an_error_within_a_list_is_the_servers_status() {
 }
 
 #[tokio::test]
-async fn a_refused_connection_is_told_from_a_broken_one() {
+async fn refused_and_broken_connections_differ() {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
     drop(listener);
@@ -304,7 +306,7 @@ async fn a_refused_connection_is_told_from_a_broken_one() {
 }
 
 #[tokio::test]
-async fn a_client_is_a_source_for_every_resource() {
+async fn client_is_a_source_of_every_resource() {
     let server = Server::start(vec![whole(EMPTY), whole(EMPTY), whole(EMPTY)]).await;
     let pods = Resource::core("v1", "Pod", "pods", Scope::Namespaced);
     let nodes = Resource::core("v1", "Node", "nodes", Scope::Cluster);

@@ -33,7 +33,7 @@ async fn create(maps: &Api<ConfigMap>, name: &str) -> ResourceVersion {
 }
 
 #[tokio::test]
-async fn a_reflector_follows_over_kubes_client() {
+async fn reflector_follows_over_kubes_client() {
     for mode in [ListMode::List, ListMode::Stream] {
         let server = ApiServer::start().await.unwrap();
         let client = over_kube(&server);
@@ -44,7 +44,9 @@ async fn a_reflector_follows_over_kubes_client() {
         let store = Arc::new(Store::new());
         let config = ReflectorConfig::default().list_mode(mode).page_size(10);
         let source = HttpListerWatcher::<ConfigMap>::all(client.clone());
-        let reflector = Reflector::new(source, Arc::clone(&store)).config(config);
+        let reflector = Reflector::new(source, Arc::clone(&store))
+            .config(config)
+            .unwrap();
         let stop = CancellationToken::new();
         let task = tokio::spawn(reflector.run(stop.clone()));
 
@@ -64,7 +66,7 @@ async fn a_reflector_follows_over_kubes_client() {
 }
 
 #[tokio::test]
-async fn errors_and_discovery_come_through() {
+async fn errors_and_discovery_work_over_kubes_client() {
     let server = ApiServer::start().await.unwrap();
     let client = over_kube(&server);
     let maps = Api::<ConfigMap>::namespaced(client.clone(), "shop");

@@ -41,13 +41,16 @@ impl Run {
         }
         let client = Client::anonymous(&server.url()).unwrap();
         let store = Arc::new(Store::new());
-        let backoff = BackoffConfig::default().initial(Duration::from_millis(20));
+        let shortest = Duration::from_millis(100);
+        let backoff = BackoffConfig::default().initial(shortest).max(shortest);
         let config = ReflectorConfig::default()
             .list_mode(mode)
             .page_size(10)
             .backoff(backoff);
         let source = HttpListerWatcher::<ConfigMap>::all(client);
-        let reflector = Reflector::new(source, Arc::clone(&store)).config(config);
+        let reflector = Reflector::new(source, Arc::clone(&store))
+            .config(config)
+            .unwrap();
         let (status, stop) = (reflector.status(), CancellationToken::new());
         let task = tokio::spawn(reflector.run(stop.clone()));
         Self {
@@ -59,7 +62,7 @@ impl Run {
         }
     }
 
-    /// Waits until the reflector has seen the server's newest version, then compares all objects.
+    /// Waits until the reflector has received the server's newest version, then compares all objects.
     async fn agrees(&mut self) {
         let newest = ResourceVersion::from(self.server.resource_version());
         let seen = self.status.wait_for(|status| {
@@ -133,7 +136,7 @@ fn change(server: &ApiServer, round: usize) {
 }
 
 #[tokio::test]
-async fn the_store_follows_the_server_through_ends_cuts_and_compactions() {
+async fn store_follows_the_server_through_ends_cuts_and_compactions() {
     for mode in [ListMode::List, ListMode::Stream] {
         let mut run = Run::new(mode, 45).await;
         run.agrees().await;
@@ -168,7 +171,7 @@ async fn the_store_follows_the_server_through_ends_cuts_and_compactions() {
 }
 
 #[tokio::test]
-async fn refusals_and_broken_answers_are_survived() {
+async fn store_follows_the_server_through_refusals_and_broken_responses() {
     let mut run = Run::new(ListMode::Auto, 0).await;
     run.agrees().await;
     for round in 0..45 {
@@ -176,8 +179,8 @@ async fn refusals_and_broken_answers_are_survived() {
     }
     run.agrees().await;
     for fault in [
-        Fault::from(Status::new(503, "ServiceUnavailable", "no")),
-        Fault::from(Status::new(410, "Expired", "no")),
+        Fault::from(Status::failure(503, "ServiceUnavailable", "no")),
+        Fault::from(Status::failure(410, "Expired", "no")),
         Fault::Cut { after: 100 },
     ] {
         run.server
@@ -191,7 +194,7 @@ async fn refusals_and_broken_answers_are_survived() {
         run.agrees().await;
     }
     run.server
-        .end_watches(StreamEnd::Error(Status::new(410, "Expired", "too old")));
+        .end_watches(StreamEnd::Error(Status::failure(410, "Expired", "too old")));
     write(&run.server, "last", 0);
     run.agrees().await;
     assert!(run.server.faults_used_up());
@@ -220,7 +223,7 @@ impl Object for Counted {
 
 /// INV-WIRE-5, INV-REFL-13
 #[tokio::test]
-async fn a_relist_decodes_what_has_changed_and_nothing_else() {
+async fn relist_decodes_only_changed_objects() {
     for mode in [ListMode::List, ListMode::Stream] {
         for (wire, format) in [
             (WirePreference::Json, WireFormat::Json),
@@ -234,9 +237,12 @@ async fn a_relist_decodes_what_has_changed_and_nothing_else() {
                 .config(HttpConfig::default().wire(wire));
             let traffic = source.traffic();
             let store = Arc::new(Store::new());
-            let backoff = BackoffConfig::default().initial(Duration::from_millis(20));
+            let shortest = Duration::from_millis(100);
+            let backoff = BackoffConfig::default().initial(shortest).max(shortest);
             let config = ReflectorConfig::default().list_mode(mode).backoff(backoff);
-            let reflector = Reflector::new(source, Arc::clone(&store)).config(config);
+            let reflector = Reflector::new(source, Arc::clone(&store))
+                .config(config)
+                .unwrap();
             let (mut status, stop) = (reflector.status(), CancellationToken::new());
             DECODED.store(0, Ordering::Relaxed);
             let task = tokio::spawn(reflector.run(stop.clone()));
@@ -252,7 +258,7 @@ async fn a_relist_decodes_what_has_changed_and_nothing_else() {
             assert_eq!(DECODED.load(Ordering::Relaxed), 31);
             let before = store.list();
 
-            let expired = Status::new(410, "Expired", "too old");
+            let expired = Status::failure(410, "Expired", "too old");
             server.end_watches(StreamEnd::Error(expired));
             change(&server, 1);
             caught_up().await;

@@ -5,6 +5,7 @@ use std::error::Error as StdError;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
+use informer_store::{Object, ObjectVersion};
 use informer_wire::DecodeError;
 
 use crate::report::{Report, WatchErrorHandler};
@@ -14,7 +15,8 @@ type Transform<K> = dyn Fn(&mut K) -> Result<(), Box<dyn StdError + Send + Sync>
 pub(super) struct Hooks<K> {
     pub(super) transform: Option<Arc<Transform<K>>>,
     pub(super) error_handler: Option<Arc<dyn WatchErrorHandler>>,
-    pub(super) should_resync: Option<Arc<dyn Fn() -> bool + Send + Sync>>,
+    /// It was reported that the transform changes versions.
+    version_restored: bool,
 }
 
 impl<K> Default for Hooks<K> {
@@ -22,19 +24,38 @@ impl<K> Default for Hooks<K> {
         Self {
             transform: None,
             error_handler: None,
-            should_resync: None,
+            version_restored: false,
         }
     }
 }
 
-impl<K> Hooks<K> {
-    /// Transforms an object; its refusal or panic is why the object is set aside.
-    pub(super) fn transform(&self, object: &mut K) -> Result<(), DecodeError> {
+impl<K: Object> Hooks<K> {
+    /// Transforms an object of this version; its refusal or panic makes the object undecodable. The cache compares objects
+    /// by their versions, so one that the transform changes is restored.
+    pub(super) fn transform(
+        &mut self,
+        object: &mut K,
+        version: &ObjectVersion,
+    ) -> Result<(), DecodeError> {
         let Some(transform) = &self.transform else {
             return Ok(());
         };
-        let reason = match catch_unwind(AssertUnwindSafe(|| transform(object))) {
-            Ok(Ok(())) => return Ok(()),
+        let transformed = catch_unwind(AssertUnwindSafe(|| {
+            transform(object)?;
+            let kept = ObjectVersion::of(object) == *version;
+            let restored = !kept && object.restore_version(version);
+            Ok::<_, Box<dyn StdError + Send + Sync>>((kept, restored))
+        }));
+        let reason = match transformed {
+            Ok(Ok((true, _))) => return Ok(()),
+            Ok(Ok((false, true))) => {
+                self.report_restored();
+                return Ok(());
+            }
+            Ok(Ok((false, false))) => String::from(
+                "the transform changes metadata.uid or metadata.resourceVersion, and the type cannot restore them; \
+                 keep them, or implement restore_version",
+            ),
             Ok(Err(error)) => format!("the transform refused it: {error}"),
             Err(panic) => format!("the transform panicked: {}", panic_message(&*panic)),
         };
@@ -44,7 +65,16 @@ impl<K> Hooks<K> {
         })
     }
 
-    pub(super) fn report(&self, report: &Report<'_>) {
+    fn report_restored(&mut self) {
+        if !std::mem::replace(&mut self.version_restored, true) {
+            tracing::warn!(
+                "the transform changes metadata.uid or metadata.resourceVersion; they are restored"
+            );
+            self.report(&Report::VersionRestored);
+        }
+    }
+
+    pub(super) fn report(&self, report: &Report) {
         let Some(handler) = &self.error_handler else {
             return;
         };
@@ -53,25 +83,10 @@ impl<K> Hooks<K> {
             tracing::error!(error = message, "the watch error handler panicked");
         }
     }
-
-    /// Whether anyone wants a resync. One that panics gets it: reminding is harmless.
-    pub(super) fn should_resync(&self) -> bool {
-        let Some(ask) = &self.should_resync else {
-            return true;
-        };
-        catch_unwind(AssertUnwindSafe(|| ask())).unwrap_or_else(|panic| {
-            let message = panic_message(&*panic);
-            tracing::error!(
-                error = message,
-                "the hook that decides on a resync panicked"
-            );
-            true
-        })
-    }
 }
 
-/// What a panic said.
-pub(super) fn panic_message(panic: &(dyn Any + Send)) -> &str {
+/// The message of a panic.
+pub(crate) fn panic_message(panic: &(dyn Any + Send)) -> &str {
     if let Some(text) = panic.downcast_ref::<&str>() {
         text
     } else if let Some(text) = panic.downcast_ref::<String>() {

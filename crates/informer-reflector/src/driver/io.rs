@@ -1,4 +1,4 @@
-//! The request under way: at most one, asked for or streaming.
+//! The open request: at most one, waiting for its response or streaming.
 
 use std::future::{Future, poll_fn};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -13,20 +13,20 @@ use super::hooks::panic_message;
 use crate::error::ListWatchError;
 use crate::lister_watcher::{ListEvent, ListRequest, ListerWatcher};
 
-type Asking<T> = Pin<Box<dyn Future<Output = Result<T, ListWatchError>> + Send>>;
+type Opening<T> = Pin<Box<dyn Future<Output = Result<T, ListWatchError>> + Send>>;
 
-/// The request under way.
-pub(crate) enum Io<L: ListerWatcher> {
+/// The open request.
+pub(super) enum Io<L: ListerWatcher> {
     Idle,
-    AskingList(Asking<L::List>),
-    AskingWatch(Asking<L::Watch>),
+    OpeningList(Opening<L::List>),
+    OpeningWatch(Opening<L::Watch>),
     List(Pin<Box<L::List>>),
     Watch(Pin<Box<L::Watch>>),
 }
 
-/// What a request brings.
-pub(crate) enum Incoming<K> {
-    /// The server has agreed; the stream has begun.
+/// What a request yields.
+pub(super) enum Incoming<K> {
+    /// The server has responded; the stream begins.
     Opened,
     List(ListEvent<K>),
     Watch(WatchEvent<K>),
@@ -35,23 +35,23 @@ pub(crate) enum Incoming<K> {
 }
 
 impl<L: ListerWatcher> Io<L> {
-    pub(crate) fn list(lister: &Arc<L>, request: ListRequest) -> Self {
+    pub(super) fn list(lister: &Arc<L>, request: ListRequest<L::Object>) -> Self {
         let lister = Arc::clone(lister);
-        Self::AskingList(Box::pin(async move { lister.list(request).await }))
+        Self::OpeningList(Box::pin(async move { lister.list(request).await }))
     }
 
-    pub(crate) fn watch(lister: &Arc<L>, options: ListOptions) -> Self {
+    pub(super) fn watch(lister: &Arc<L>, options: ListOptions) -> Self {
         let lister = Arc::clone(lister);
-        Self::AskingWatch(Box::pin(async move { lister.watch(options).await }))
+        Self::OpeningWatch(Box::pin(async move { lister.watch(options).await }))
     }
 
-    pub(crate) fn watch_list(lister: &Arc<L>, request: ListRequest) -> Self {
+    pub(super) fn watch_list(lister: &Arc<L>, request: ListRequest<L::Object>) -> Self {
         let lister = Arc::clone(lister);
-        Self::AskingWatch(Box::pin(async move { lister.watch_list(request).await }))
+        Self::OpeningWatch(Box::pin(async move { lister.watch_list(request).await }))
     }
 
-    /// What comes next; waits for ever where no request is under way. Loses nothing when dropped.
-    pub(crate) async fn next(&mut self) -> Incoming<L::Object> {
+    /// Returns what the request yields next; waits for ever without a request. Loses nothing when dropped.
+    pub(super) async fn next(&mut self) -> Incoming<L::Object> {
         poll_fn(|cx| self.poll_next(cx)).await
     }
 
@@ -76,12 +76,12 @@ impl<L: ListerWatcher> Io<L> {
     fn poll_request(&mut self, cx: &mut Context<'_>) -> Poll<Incoming<L::Object>> {
         match self {
             Self::Idle => Poll::Pending,
-            Self::AskingList(asking) => {
-                let opened = std::task::ready!(asking.as_mut().poll(cx));
+            Self::OpeningList(opening) => {
+                let opened = std::task::ready!(opening.as_mut().poll(cx));
                 Poll::Ready(self.opened(opened.map(|list| Self::List(Box::pin(list)))))
             }
-            Self::AskingWatch(asking) => {
-                let opened = std::task::ready!(asking.as_mut().poll(cx));
+            Self::OpeningWatch(opening) => {
+                let opened = std::task::ready!(opening.as_mut().poll(cx));
                 Poll::Ready(self.opened(opened.map(|watch| Self::Watch(Box::pin(watch)))))
             }
             Self::List(list) => list.as_mut().poll_next(cx).map(|next| match next {

@@ -1,4 +1,4 @@
-//! What is counted through the `metrics` facade, with the feature `metrics`; without it nothing is. The names stand in the
+//! What is counted through the `metrics` facade, with the feature `metrics`; without it nothing is. The names are in the
 //! [crate's documentation](crate#metrics) and in `docs/metrics.md`.
 
 use std::time::Duration;
@@ -22,7 +22,7 @@ struct Series {
     watches: Counter,
     events: Counter,
     unknown_events: Counter,
-    set_aside: Counter,
+    undecodable: Counter,
     rewinds: Counter,
     list_duration: Histogram,
     synced: Gauge,
@@ -40,7 +40,7 @@ impl Metrics {
                 watches: counter!("informer_reflector_watches_total", &[watches]),
                 events: counter!("informer_reflector_events_total", &[label()]),
                 unknown_events: counter!("informer_reflector_unknown_events_total", &[label()]),
-                set_aside: counter!("informer_reflector_set_aside_total", &[label()]),
+                undecodable: counter!("informer_reflector_undecodable_total", &[label()]),
                 rewinds: counter!("informer_reflector_rewinds_total", &[label()]),
                 list_duration: histogram!("informer_reflector_list_duration_seconds", &[label()]),
                 synced: gauge!("informer_reflector_synced", &[label()]),
@@ -66,13 +66,13 @@ impl Metrics {
         self.series.list_duration.record(duration.as_secs_f64());
     }
 
-    /// Brings what the status counts up to date.
+    /// Publishes what the status counts.
     pub(super) fn publish(&self, status: &ReflectorStatus) {
         let series = &self.series;
         series.lists.absolute(status.lists);
         series.watches.absolute(status.watches);
         series.unknown_events.absolute(status.unknown_events);
-        series.set_aside.absolute(status.set_aside_total);
+        series.undecodable.absolute(status.undecodable_total);
         series.rewinds.absolute(status.rewinds);
         series.synced.set(if status.synced { 1.0 } else { 0.0 });
     }

@@ -1,96 +1,57 @@
-//! The bytes of a body, with a limit of silence, counted.
+//! The bytes of a body, counted, and the client's errors.
 
 use std::pin::Pin;
-use std::task::{Context, Poll, ready};
-use std::time::Duration;
+use std::task::{Context, Poll};
 
 use futures_core::Stream;
-use informer_client::Body;
 use informer_client::bytes::Bytes;
-use tokio::time::{Instant, Sleep, sleep};
+use informer_client::{Body, Error};
 
-use super::failure::failed;
 use super::traffic::Traffic;
 use crate::error::ListWatchError;
 
 /// The chunks of a body.
-pub(super) struct Chunks {
+#[derive(Debug)]
+pub struct Chunks {
     body: Body,
-    what: &'static str,
-    /// `None` where silence is normal.
-    silence: Option<Silence>,
     traffic: Traffic,
 }
 
 impl Chunks {
-    /// The chunks of what an error is to name so.
-    pub(super) const fn new(body: Body, what: &'static str, traffic: Traffic) -> Self {
-        Self {
-            body,
-            what,
-            silence: None,
-            traffic,
-        }
-    }
-
-    /// Fails when nothing comes for so long.
-    pub(super) fn silence(mut self, limit: Duration) -> Self {
-        self.silence = Some(Silence::new(limit));
-        self
+    pub(super) const fn new(body: Body, traffic: Traffic) -> Self {
+        Self { body, traffic }
     }
 }
 
 impl Stream for Chunks {
     type Item = Result<Bytes, ListWatchError>;
 
-    fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        let this = self.get_mut();
-        let Poll::Ready(chunk) = Pin::new(&mut this.body).poll_next(context) else {
-            let Some(silence) = &mut this.silence else {
-                return Poll::Pending;
-            };
-            let (limit, what) = (ready!(silence.poll(context)), this.what);
-            return Poll::Ready(Some(Err(ListWatchError::Timeout { what, limit })));
-        };
-        if let Some(silence) = &mut this.silence {
-            silence.end();
-        }
-        let chunk = chunk.map(|chunk| chunk.map_err(|error| failed(error, this.what)));
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let chunk = std::task::ready!(Pin::new(&mut self.body).poll_next(context));
         if let Some(Ok(bytes)) = &chunk {
-            this.traffic.received(bytes.len());
+            self.traffic.received(bytes.len());
         }
-        Poll::Ready(chunk)
+        Poll::Ready(chunk.map(|chunk| chunk.map_err(failed)))
     }
 }
 
-/// Measures how long nothing came while somebody waited. A reader that takes its time is no silence.
-struct Silence {
-    limit: Duration,
-    timer: Option<Pin<Box<Sleep>>>,
-    waiting: bool,
-}
-
-impl Silence {
-    const fn new(limit: Duration) -> Self {
-        Self {
+/// The error of a request that failed before its response, or of a body that broke.
+pub(super) fn failed(error: Error) -> ListWatchError {
+    match error {
+        Error::Status {
+            status,
+            retry_after,
+        } => ListWatchError::Status {
+            status,
+            retry_after,
+        },
+        Error::Transport { refused, source } => ListWatchError::Transport { refused, source },
+        Error::Timeout { limit, .. } => ListWatchError::Timeout {
+            what: "response",
             limit,
-            timer: None,
-            waiting: false,
-        }
-    }
-
-    /// Something came.
-    const fn end(&mut self) {
-        self.waiting = false;
-    }
-
-    /// Ready with the limit once nothing came for so long.
-    fn poll(&mut self, context: &mut Context<'_>) -> Poll<Duration> {
-        let limit = self.limit;
-        let timer = self.timer.get_or_insert_with(|| Box::pin(sleep(limit)));
-        if !std::mem::replace(&mut self.waiting, true) {
-            timer.as_mut().reset(Instant::now() + limit);
-        }
-        timer.as_mut().poll(context).map(|()| limit)
+        },
+        // Its text says what to check, so it stays.
+        error @ Error::Tls { .. } => ListWatchError::transport(error),
+        error => ListWatchError::other(error),
     }
 }

@@ -1,10 +1,5 @@
-//! What a list or a watch brings over HTTP, as its bytes arrive.
+//! The events of a list or a watch over HTTP, as their bytes are received.
 
-use std::fmt;
-use std::pin::Pin;
-use std::task::{Context, Poll, ready};
-
-use futures_core::Stream;
 use informer_wire::{DecodeError, FromWire, ListDecoder, WatchDecoder, WatchEvent, WireFormat};
 
 use super::chunks::Chunks;
@@ -13,121 +8,104 @@ use crate::body::{BodyDecoder, DecodedBody};
 use crate::error::ListWatchError;
 use crate::lister_watcher::ListEvent;
 
-/// One page of a list over HTTP.
-pub type HttpList<K> = HttpEvents<ListDecoder<K>>;
+/// One page of a list over HTTP. Dropping it ends the request.
+pub type HttpList<K> = DecodedBody<Chunks, Negotiated<ListDecoder<K>>>;
 
-/// The events of one watch over HTTP. It ends when the server ends the watch.
-pub type HttpWatch<K> = HttpEvents<WatchDecoder<K>>;
+/// The events of one watch over HTTP. It ends when the server ends the watch; dropping it ends the request.
+pub type HttpWatch<K> = DecodedBody<Chunks, Negotiated<WatchDecoder<K>>>;
 
-/// What a decoder makes of an answer's body. After its end or an error it yields nothing more. Dropping it ends the
-/// request.
-pub struct HttpEvents<D> {
-    events: DecodedBody<Chunks, D>,
+/// A decoder whose events the negotiation sees: an error may mean that another format is better.
+#[derive(Debug)]
+pub struct Negotiated<D> {
+    decoder: D,
     format: WireFormat,
     negotiation: Negotiation,
-    /// Whether it tells of changes, not of a whole state.
+    /// Whether its objects are changes, not of a whole state.
     is_live: bool,
 }
 
-impl<D> HttpEvents<D> {
+impl<D> Negotiated<D> {
     pub(super) const fn new(
-        chunks: Chunks,
         decoder: D,
         format: WireFormat,
         negotiation: Negotiation,
+        is_live: bool,
     ) -> Self {
         Self {
-            events: DecodedBody::new(chunks, decoder),
+            decoder,
             format,
             negotiation,
-            is_live: false,
+            is_live,
         }
     }
+}
 
-    /// Says that it tells of changes from its start.
-    pub(super) const fn live(mut self, is_live: bool) -> Self {
-        self.is_live = is_live;
-        self
+impl<K: FromWire> BodyDecoder for Negotiated<ListDecoder<K>> {
+    type Event = ListEvent<K>;
+
+    fn push(&mut self, bytes: &[u8]) {
+        self.decoder.push(bytes);
+    }
+
+    fn next_event(&mut self) -> Option<Result<ListEvent<K>, DecodeError>> {
+        let item = self.decoder.next()?.inspect_err(|error| {
+            self.negotiation.undecodable(self.format, error);
+        });
+        let item = item.and_then(|item| self.negotiation.object(self.format, item));
+        Some(item.map(ListEvent::Item))
+    }
+
+    fn finish(self) -> Option<Result<ListEvent<K>, ListWatchError>> {
+        let end = BodyDecoder::finish(self.decoder)?;
+        if let Err(ListWatchError::Decode(error)) = &end {
+            self.negotiation.undecodable(self.format, error);
+        }
+        let all = |end| self.negotiation.all_objects(self.format).map(|()| end);
+        Some(end.and_then(|end| all(end).map_err(ListWatchError::Decode)))
     }
 }
 
-impl<D: BodyDecoder> HttpEvents<D> {
-    /// The next event, unless the negotiation says that the request goes better in another format.
-    fn next(
-        &mut self,
-        context: &mut Context<'_>,
-        judge: impl FnOnce(&Negotiation, WireFormat, D::Event) -> Result<D::Event, DecodeError>,
-    ) -> Poll<Option<Result<D::Event, ListWatchError>>> {
-        let next = ready!(Pin::new(&mut self.events).poll_next(context));
-        Poll::Ready(next.map(|next| match next {
-            Ok(event) => judge(&self.negotiation, self.format, event).map_err(|error| {
-                self.events.end();
-                ListWatchError::Decode(error)
-            }),
-            Err(error) => {
-                if let ListWatchError::Decode(error) = &error {
-                    self.negotiation.unreadable(self.format, error);
-                }
-                Err(error)
+impl<K: FromWire> BodyDecoder for Negotiated<WatchDecoder<K>> {
+    type Event = WatchEvent<K>;
+
+    fn push(&mut self, bytes: &[u8]) {
+        self.decoder.push(bytes);
+    }
+
+    fn next_event(&mut self) -> Option<Result<WatchEvent<K>, DecodeError>> {
+        let next = self.decoder.next()?.inspect_err(|error| {
+            self.negotiation.undecodable(self.format, error);
+        });
+        Some(next.and_then(|event| self.check(event)))
+    }
+
+    fn finish(self) -> Option<Result<WatchEvent<K>, ListWatchError>> {
+        BodyDecoder::finish(self.decoder)
+    }
+}
+
+impl<K> Negotiated<WatchDecoder<K>> {
+    fn check(&mut self, event: WatchEvent<K>) -> Result<WatchEvent<K>, DecodeError> {
+        let object = |object| {
+            if self.is_live {
+                self.negotiation.change(self.format, object)
+            } else {
+                self.negotiation.object(self.format, object)
             }
-        }))
-    }
-}
-
-impl<K: FromWire> Stream for HttpEvents<ListDecoder<K>> {
-    type Item = Result<ListEvent<K>, ListWatchError>;
-
-    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        self.next(context, |negotiation, format, event| match event {
-            ListEvent::Item(item) => Ok(ListEvent::Item(negotiation.object(format, item)?)),
-            end @ ListEvent::End(_) => negotiation.all_objects(format).map(|()| end),
-        })
-    }
-}
-
-impl<K: FromWire> Stream for HttpEvents<WatchDecoder<K>> {
-    type Item = Result<WatchEvent<K>, ListWatchError>;
-
-    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        let is_live = self.is_live;
-        let next = ready!(self.next(context, |negotiation, format, event| {
-            let object = |object| {
-                if is_live {
-                    negotiation.change(format, object)
-                } else {
-                    negotiation.object(format, object)
-                }
-            };
-            Ok(match event {
-                WatchEvent::Added(item) => WatchEvent::Added(object(item)?),
-                WatchEvent::Modified(item) => WatchEvent::Modified(object(item)?),
-                WatchEvent::Deleted(item) => WatchEvent::Deleted(object(item)?),
-                WatchEvent::Bookmark {
-                    initial_events_end: true,
-                    ..
-                } => {
-                    negotiation.all_objects(format)?;
-                    event
-                }
-                event => event,
-            })
-        }));
-        self.is_live |= matches!(
-            next,
-            Some(Ok(WatchEvent::Bookmark {
+        };
+        Ok(match event {
+            WatchEvent::Added(item) => WatchEvent::Added(object(item)?),
+            WatchEvent::Modified(item) => WatchEvent::Modified(object(item)?),
+            WatchEvent::Deleted(item) => WatchEvent::Deleted(object(item)?),
+            WatchEvent::Bookmark {
                 initial_events_end: true,
                 ..
-            }))
-        );
-        Poll::Ready(next)
-    }
-}
-
-impl<D> fmt::Debug for HttpEvents<D> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("HttpEvents")
-            .field("events", &self.events)
-            .field("format", &self.format)
-            .finish_non_exhaustive()
+            } => {
+                self.negotiation.all_objects(self.format)?;
+                self.is_live = true;
+                event
+            }
+            event => event,
+        })
     }
 }

@@ -12,10 +12,9 @@ use informer_wire::{
     WatchDecoder, WireFormat,
 };
 
-use super::chunks::Chunks;
+use super::chunks::{Chunks, failed};
 use super::config::HttpConfig;
-use super::events::{HttpList, HttpWatch};
-use super::failure::failed;
+use super::events::{HttpList, HttpWatch, Negotiated};
 use super::negotiation::{Memory, Negotiation};
 use super::traffic::Traffic;
 use crate::error::ListWatchError;
@@ -83,27 +82,27 @@ impl<K> HttpListerWatcher<K> {
         Self::new(client, K::resource()).namespace(namespace)
     }
 
-    /// In this namespace alone; an empty name stands for all.
+    /// Sets the namespace; an empty name stands for all.
     #[must_use]
     pub fn namespace(mut self, namespace: impl Into<String>) -> Self {
         self.namespace = Some(namespace.into()).filter(|name| !name.is_empty());
         self
     }
 
-    /// With these limits and options.
+    /// Sets how objects are requested and decoded.
     #[must_use]
     pub fn config(mut self, config: HttpConfig) -> Self {
         self.config = config;
         self
     }
 
-    /// The resource.
+    /// Returns the resource.
     #[must_use]
     pub const fn resource(&self) -> &Resource {
         &self.resource
     }
 
-    /// What its lists and watches have received, and those of its clones.
+    /// Returns what its lists and watches have received, and those of its clones.
     #[must_use]
     pub fn traffic(&self) -> Traffic {
         self.traffic.clone()
@@ -115,13 +114,11 @@ impl<K> HttpListerWatcher<K> {
 }
 
 impl<K: FromWire> HttpListerWatcher<K> {
-    /// Asks in the formats that are left to ask for, and waits for an answer that can be read.
-    async fn ask(
+    /// Requests the formats that are left to request, and waits for a response that can be decoded.
+    async fn request(
         &self,
         verb: ReadVerb,
         options: &ListOptions,
-        limit: Duration,
-        waited_for: &'static str,
     ) -> Result<(Response, WireFormat, Negotiation), ListWatchError> {
         let negotiation = Negotiation::new(
             self.config.wire,
@@ -131,36 +128,33 @@ impl<K: FromWire> HttpListerWatcher<K> {
         );
         loop {
             let formats = negotiation.formats();
-            let asked = self.send(verb, options, limit, waited_for, formats).await;
-            let answer = match asked {
+            let response = match self.send(verb, options, formats).await {
                 Err(ListWatchError::Status { status, .. })
                     if negotiation.refused(formats, &status) =>
                 {
                     tracing::debug!(resource = %self.resource, %status, "the server has no protobuf");
                     continue;
                 }
-                asked => asked?,
+                response => response?,
             };
-            // A server that does not say is taken to have sent the default.
-            let format = answer
+            // A server that does not say sends the default.
+            let format = response
                 .content_type()
                 .map_or(Some(WireFormat::Json), WireFormat::from_content_type)
                 .ok_or(ListWatchError::Protocol(
-                    "the answer is of a type that was not asked for; check that the URL is an API server's",
+                    "its content type was not requested; check that the URL is an API server's",
                 ))?;
             negotiation.answered(formats, format);
             self.traffic.answered(format);
-            return Ok((answer, format, negotiation));
+            return Ok((response, format, negotiation));
         }
     }
 
-    /// Sends a request and waits for a good answer.
+    /// Sends a request and waits for a good response, without a time limit: the reflector has one.
     async fn send(
         &self,
         verb: ReadVerb,
         options: &ListOptions,
-        limit: Duration,
-        waited_for: &'static str,
         formats: &[WireFormat],
     ) -> Result<Response, ListWatchError> {
         let path = self
@@ -173,26 +167,15 @@ impl<K: FromWire> HttpListerWatcher<K> {
             .request(Method::GET, &path)
             .query(watch)
             .query(options.query_pairs())
-            .accept(&K::form().accept(verb, formats))
-            .timeout(limit);
-        let answer = request
-            .send()
-            .await
-            .map_err(|error| failed(error, waited_for))?;
-        let answer = answer
-            .error_for_status()
-            .await
-            .map_err(|error| failed(error, waited_for))?;
-        if answer
-            .headers()
-            .get("content-encoding")
-            .is_some_and(|coding| coding != "identity")
-        {
-            return Err(ListWatchError::Protocol(
-                "the answer is compressed, which was not asked for",
-            ));
+            .accept(&K::form().accept(verb, formats));
+        let response = request.send().await.map_err(failed)?;
+        let response = response.error_for_status().await.map_err(failed)?;
+        let coding = response.headers().get("content-encoding");
+        if coding.is_some_and(|coding| coding != "identity") {
+            let what = "it is compressed, which was not requested";
+            return Err(ListWatchError::Protocol(what));
         }
-        Ok(answer)
+        Ok(response)
     }
 }
 
@@ -201,41 +184,33 @@ impl<K: FromWire + Object> ListerWatcher for HttpListerWatcher<K> {
     type List = HttpList<K>;
     type Watch = HttpWatch<K>;
 
-    async fn list(&self, request: ListRequest) -> Result<HttpList<K>, ListWatchError> {
-        let limit = self.config.list_answer;
-        let (answer, format, negotiation) = self
-            .ask(ReadVerb::List, &request.options, limit, "answer to a list")
-            .await?;
+    async fn list(&self, request: ListRequest<K>) -> Result<HttpList<K>, ListWatchError> {
+        let (response, format, negotiation) =
+            self.request(ReadVerb::List, &request.options).await?;
         let mut decoder = ListDecoder::new(format, self.decode_options());
-        if let Some(known) = request.known {
-            decoder = decoder.known(known);
+        if let Some(newest) = request.newest {
+            decoder = decoder.newest(newest);
         }
-        let chunks = Chunks::new(answer.into_body(), "bytes of a list", self.traffic());
-        let chunks = chunks.silence(self.config.list_silence);
-        Ok(HttpList::new(chunks, decoder, format, negotiation))
+        let chunks = Chunks::new(response.into_body(), self.traffic());
+        let decoder = Negotiated::new(decoder, format, negotiation, false);
+        Ok(HttpList::new(chunks, decoder))
     }
 
     async fn watch(&self, options: ListOptions) -> Result<HttpWatch<K>, ListWatchError> {
         self.watch_list(ListRequest::new(options)).await
     }
 
-    async fn watch_list(&self, request: ListRequest) -> Result<HttpWatch<K>, ListWatchError> {
-        let limit = self.config.watch_answer;
-        let (answer, format, negotiation) = self
-            .ask(
-                ReadVerb::Watch,
-                &request.options,
-                limit,
-                "answer to a watch",
-            )
-            .await?;
+    async fn watch_list(&self, request: ListRequest<K>) -> Result<HttpWatch<K>, ListWatchError> {
+        let (response, format, negotiation) =
+            self.request(ReadVerb::Watch, &request.options).await?;
         let mut decoder = WatchDecoder::new(format, self.decode_options());
-        if let Some(known) = request.known {
-            decoder = decoder.known(known);
+        if let Some(newest) = request.newest {
+            decoder = decoder.newest(newest);
         }
-        let chunks = Chunks::new(answer.into_body(), "bytes of a watch", self.traffic());
+        let chunks = Chunks::new(response.into_body(), self.traffic());
         let is_live = request.options.send_initial_events != Some(true);
-        Ok(HttpWatch::new(chunks, decoder, format, negotiation).live(is_live))
+        let decoder = Negotiated::new(decoder, format, negotiation, is_live);
+        Ok(HttpWatch::new(chunks, decoder))
     }
 
     fn relist_period(&self) -> Option<Duration> {

@@ -1,11 +1,11 @@
-//! Which formats are asked for: the best that server and resource have, remembered.
+//! Which formats are requested: the best that server and resource have, remembered.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
 use informer_wire::{DecodeError, Decoded, ObjectForm, Resource, Status, WireFormat};
 
-/// Which wire formats a lister asks for.
+/// Which wire formats are requested.
 ///
 /// ```
 /// use informer_reflector::http::{HttpConfig, WirePreference};
@@ -16,75 +16,73 @@ use informer_wire::{DecodeError, Decoded, ObjectForm, Resource, Status, WireForm
 #[non_exhaustive]
 pub enum WirePreference {
     /// Protobuf for the kinds of Kubernetes itself and for all metadata, JSON for the rest. Where a server does not send
-    /// protobuf, or sends some that cannot be read, JSON from then on; also where none of its objects can be read from
-    /// protobuf as the type that was asked for.
+    /// protobuf, or sends some that cannot be decoded, JSON from then on; also where none of its objects can be decoded from
+    /// protobuf as the requested type.
     #[default]
     Auto,
     /// JSON alone.
     Json,
-    /// Protobuf alone: a server that has none answers 406.
+    /// Protobuf alone: a server that has none responds with 406.
     Protobuf,
 }
 
-/// Remembers that a server lacks protobuf for a resource, or that the type cannot be read from it. Clones share it.
-///
-/// Protobuf never comes back once it has failed: each list that asked for it again would fail again.
+/// Remembers that a server lacks protobuf for a resource, or that the type cannot be decoded from it, for good: each list
+/// that requested it again would fail again. Clones share it.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Memory(Arc<Remembered>);
 
 #[derive(Debug, Default)]
 struct Remembered {
     lacks_protobuf: AtomicBool,
-    /// How many objects in protobuf could not be read, as long as none could; [`READ`] once one could.
-    unread: AtomicU8,
+    /// How many objects in protobuf could not be decoded, as long as none could; [`DECODED`] once one could.
+    undecoded: AtomicU8,
 }
 
-/// An object in protobuf has been read: others that cannot be are odd ones.
-const READ: u8 = u8::MAX;
-/// After so many objects that cannot be read, and none that can, the type cannot be read from protobuf.
-const MAX_UNREAD: u8 = 3;
-const UNREADABLE: &str = "no object can be read from its protobuf as this type";
+/// An object in protobuf was decoded: others that cannot be are odd ones.
+const DECODED: u8 = u8::MAX;
+/// After so many objects that cannot be decoded, and none that can, the type cannot be decoded from protobuf.
+const MAX_UNDECODED: u8 = 3;
+const UNDECODABLE: &str = "no object can be decoded from its protobuf as this type";
 
 impl Memory {
     fn lacks_protobuf(&self) -> bool {
         self.0.lacks_protobuf.load(Ordering::Relaxed)
     }
 
-    /// From now on JSON. True the first time.
+    /// From now on JSON. Returns `true` the first time.
     fn leave_protobuf(&self) -> bool {
         !self.0.lacks_protobuf.swap(true, Ordering::Relaxed)
     }
 
-    /// An object has come out. True if the type seems to be one that protobuf cannot fill: if none could be read of so
-    /// many.
-    fn saw_object(&self, is_read: bool, many: u8) -> bool {
-        // Lists and watches of one lister follow each other, so nothing is lost between the two.
-        let unread = self.0.unread.load(Ordering::Relaxed);
-        if unread == READ {
+    /// An object was received. Returns `true` if protobuf cannot fill the type, it seems: none of so many could be decoded.
+    fn saw_object(&self, is_decoded: bool, many: u8) -> bool {
+        // Lists and watches of one lister-watcher follow each other, so nothing is lost between the two.
+        let undecoded = self.0.undecoded.load(Ordering::Relaxed);
+        if undecoded == DECODED {
             return false;
         }
-        let unread = if is_read {
-            READ
+        let undecoded = if is_decoded {
+            DECODED
         } else {
-            (unread + 1).min(MAX_UNREAD)
+            (undecoded + 1).min(MAX_UNDECODED)
         };
-        self.0.unread.store(unread, Ordering::Relaxed);
-        unread != READ && unread >= many
+        self.0.undecoded.store(undecoded, Ordering::Relaxed);
+        undecoded != DECODED && undecoded >= many
     }
 
-    /// All objects have come out. True if there are some, and none can be read.
+    /// All objects were received. Returns `true` if there are some, and none can be decoded.
     fn saw_all(&self) -> bool {
-        !matches!(self.0.unread.load(Ordering::Relaxed), 0 | READ)
+        !matches!(self.0.undecoded.load(Ordering::Relaxed), 0 | DECODED)
     }
 }
 
-/// Which formats to ask for, for one resource in one form.
+/// Which formats to request, for one resource in one form.
 #[derive(Debug, Clone)]
 pub(super) struct Negotiation {
     resource: Resource,
     preference: WirePreference,
-    /// Whether what is asked for can be read from protobuf.
-    readable: bool,
+    /// Whether the requested form can be decoded from protobuf.
+    decodable: bool,
     memory: Memory,
 }
 
@@ -98,69 +96,69 @@ impl Negotiation {
         Self {
             resource: resource.clone(),
             preference,
-            readable: form.has_protobuf(resource),
+            decodable: form.has_protobuf(resource),
             memory,
         }
     }
 
-    /// What to ask for, the first one preferred.
+    /// Returns what to request, the first one preferred.
     pub(super) fn formats(&self) -> &'static [WireFormat] {
         match self.preference {
             WirePreference::Json => &[WireFormat::Json],
             WirePreference::Protobuf => &[WireFormat::Protobuf],
-            WirePreference::Auto if self.readable && !self.memory.lacks_protobuf() => {
+            WirePreference::Auto if self.decodable && !self.memory.lacks_protobuf() => {
                 &[WireFormat::Protobuf, WireFormat::Json]
             }
             WirePreference::Auto => &[WireFormat::Json],
         }
     }
 
-    /// Takes in that a request was refused. True if it may go well in another format, which is asked for from now on.
+    /// A request was refused. Returns `true` if it may go well in another format, which is requested from now on.
     pub(super) fn refused(&self, asked: &[WireFormat], status: &Status) -> bool {
         matches!(status.code, 406 | 415) && self.fall_back(asked)
     }
 
-    /// Takes in which format came.
+    /// The server responded in this format.
     pub(super) fn answered(&self, asked: &[WireFormat], format: WireFormat) {
         if format == WireFormat::Json {
             self.fall_back(asked);
         }
     }
 
-    /// Takes in that a body could not be read. A body that broke off, was too large or held an error says nothing of its
-    /// format.
-    pub(super) fn unreadable(&self, format: WireFormat, error: &DecodeError) {
-        let says_nothing = matches!(
+    /// A body could not be decoded. One that broke off, was too large or held an error does not mean that its format is
+    /// wrong.
+    pub(super) fn undecodable(&self, format: WireFormat, error: &DecodeError) {
+        let is_other = matches!(
             error,
             DecodeError::Status(_) | DecodeError::Truncated { .. } | DecodeError::TooLarge { .. }
         );
-        if format == WireFormat::Protobuf && !says_nothing {
-            self.leave_protobuf("it sends protobuf that cannot be read", error);
+        if format == WireFormat::Protobuf && !is_other {
+            self.leave_protobuf("its protobuf cannot be decoded", error);
         }
     }
 
-    /// Takes in an object of many. An error ends the request: it seems that no object can be read from protobuf as this
-    /// type, so JSON is asked for from now on. That is so where a type wants a field that a newer server writes and that
-    /// this version does not know.
+    /// An object of many was received. An error ends the request: it seems that no object can be decoded from protobuf as
+    /// this type, so JSON is requested from now on. That is so where a type wants a field that a newer server writes and
+    /// that this version does not know.
     pub(super) fn object<K>(
         &self,
         format: WireFormat,
         object: Decoded<K>,
     ) -> Result<Decoded<K>, DecodeError> {
-        self.judge(format, object, MAX_UNREAD)
+        self.check(format, object, MAX_UNDECODED)
     }
 
-    /// Takes in an object that comes alone, as changes do: nobody knows when another comes that could be read. An error
-    /// is that of [`object`](Self::object).
+    /// A single object was received, as changes are: the next one that can be decoded may take long. An error is that of
+    /// [`object`](Self::object).
     pub(super) fn change<K>(
         &self,
         format: WireFormat,
         object: Decoded<K>,
     ) -> Result<Decoded<K>, DecodeError> {
-        self.judge(format, object, 1)
+        self.check(format, object, 1)
     }
 
-    fn judge<K>(
+    fn check<K>(
         &self,
         format: WireFormat,
         object: Decoded<K>,
@@ -171,29 +169,28 @@ impl Negotiation {
         }
         match object {
             Decoded::Object(_) => _ = self.memory.saw_object(true, many),
-            Decoded::SetAside(aside) if matches!(aside.error, DecodeError::Malformed { .. }) => {
+            Decoded::Undecodable(item) if matches!(item.error, DecodeError::Malformed { .. }) => {
                 if self.memory.saw_object(false, many) {
-                    self.leave_protobuf(UNREADABLE, &aside.error);
-                    return Err(aside.error);
+                    self.leave_protobuf(UNDECODABLE, &item.error);
+                    return Err(item.error);
                 }
-                return Ok(Decoded::SetAside(aside));
+                return Ok(Decoded::Undecodable(item));
             }
             _ => {}
         }
         Ok(object)
     }
 
-    /// Takes in that all objects of a page or of a first state have come. An error is that of
-    /// [`object`](Self::object).
+    /// All objects of a page, or all initial events, were received. An error is that of [`object`](Self::object).
     pub(super) fn all_objects(&self, format: WireFormat) -> Result<(), DecodeError> {
         if !self.may_leave(format) || !self.memory.saw_all() {
             return Ok(());
         }
         let error = DecodeError::Malformed {
             what: "every object",
-            reason: "none can be read from protobuf as the type that was asked for".to_owned(),
+            reason: "none can be decoded from protobuf as the requested type".to_owned(),
         };
-        self.leave_protobuf(UNREADABLE, &error);
+        self.leave_protobuf(UNDECODABLE, &error);
         Err(error)
     }
 
@@ -203,7 +200,7 @@ impl Negotiation {
 
     fn leave_protobuf(&self, reason: &'static str, error: &DecodeError) {
         if self.memory.leave_protobuf() && self.preference == WirePreference::Auto {
-            tracing::warn!(resource = %self.resource, reason, %error, "JSON is asked for from now on");
+            tracing::warn!(resource = %self.resource, reason, %error, "requests JSON from now on");
         }
     }
 
@@ -230,7 +227,7 @@ mod tests {
 
     // INV-HTTP-7
     #[test]
-    fn protobuf_is_asked_for_where_the_table_has_it() {
+    fn protobuf_is_requested_where_the_kind_has_it() {
         assert_eq!(pods(WirePreference::Auto).formats(), BOTH);
         assert_eq!(pods(WirePreference::Json).formats(), JSON);
         let scope = informer_wire::Scope::Namespaced;
@@ -238,7 +235,7 @@ mod tests {
         let of = |form| Negotiation::new(WirePreference::Auto, &widgets, form, Memory::default());
         assert_eq!(of(ObjectForm::Whole).formats(), JSON);
         assert_eq!(of(ObjectForm::Metadata).formats(), BOTH);
-        // It comes in protobuf too, but nobody can read it.
+        // It exists in protobuf too, but nobody can decode it.
         let definitions = Resource::builtin("customresourcedefinitions").unwrap();
         let whole = ObjectForm::Whole;
         let of = Negotiation::new(WirePreference::Auto, &definitions, whole, Memory::default());
@@ -247,7 +244,7 @@ mod tests {
 
     // INV-HTTP-8
     #[test]
-    fn what_a_server_does_not_have_is_not_asked_for_again() {
+    fn refused_format_is_not_requested_again() {
         let refused = Status::failure(406, "NotAcceptable", "no");
         let forbidden = Status::failure(403, "Forbidden", "no");
         let negotiation = pods(WirePreference::Auto);
@@ -271,70 +268,70 @@ mod tests {
 
     // INV-HTTP-9
     #[test]
-    fn objects_that_cannot_be_read_count_until_one_can() {
-        let unread = || {
+    fn undecodable_objects_count_until_one_is_decoded() {
+        let undecoded = || {
             let error = DecodeError::Malformed {
                 what: "object",
                 reason: String::new(),
             };
-            let mark = informer_store::Known::new(None, None);
-            Decoded::<()>::SetAside(informer_wire::SetAside::new(None, mark, error))
+            let version = informer_store::ObjectVersion::new(None, None);
+            Decoded::<()>::Undecodable(informer_wire::Undecodable::new(None, version, error))
         };
         let protobuf = WireFormat::Protobuf;
         let auto = pods(WirePreference::Auto);
-        assert!(auto.object(protobuf, unread()).is_ok());
-        assert!(auto.object(protobuf, unread()).is_ok());
-        assert!(auto.object(WireFormat::Json, unread()).is_ok());
+        assert!(auto.object(protobuf, undecoded()).is_ok());
+        assert!(auto.object(protobuf, undecoded()).is_ok());
+        assert!(auto.object(WireFormat::Json, undecoded()).is_ok());
         assert_eq!(auto.formats(), BOTH);
-        assert!(auto.object(protobuf, unread()).is_err());
+        assert!(auto.object(protobuf, undecoded()).is_err());
         assert_eq!(auto.formats(), JSON);
 
         let auto = pods(WirePreference::Auto);
         assert!(auto.all_objects(protobuf).is_ok());
-        assert!(auto.object(protobuf, unread()).is_ok());
+        assert!(auto.object(protobuf, undecoded()).is_ok());
         assert!(auto.clone().all_objects(protobuf).is_err());
         assert_eq!(auto.formats(), JSON);
 
-        // One that can be read speaks for the type, whatever follows.
+        // One decoded object is enough, whatever follows.
         let auto = pods(WirePreference::Auto);
-        assert!(auto.object(protobuf, unread()).is_ok());
+        assert!(auto.object(protobuf, undecoded()).is_ok());
         assert!(auto.object(protobuf, Decoded::Object(())).is_ok());
         for _ in 0..300 {
-            assert!(auto.object(protobuf, unread()).is_ok());
+            assert!(auto.object(protobuf, undecoded()).is_ok());
         }
         assert!(auto.all_objects(protobuf).is_ok());
         assert_eq!(auto.formats(), BOTH);
 
-        // Of what comes alone one is enough, unless one could be read.
+        // Of changes one is enough, unless one was decoded.
         let auto = pods(WirePreference::Auto);
-        assert!(auto.change(protobuf, unread()).is_err());
+        assert!(auto.change(protobuf, undecoded()).is_err());
         assert_eq!(auto.formats(), JSON);
         let auto = pods(WirePreference::Auto);
         assert!(auto.change(protobuf, Decoded::Object(())).is_ok());
-        assert!(auto.change(protobuf, unread()).is_ok());
+        assert!(auto.change(protobuf, undecoded()).is_ok());
         assert_eq!(auto.formats(), BOTH);
 
-        // There is nothing else to ask for.
+        // There is nothing else to request.
         let only = pods(WirePreference::Protobuf);
         for _ in 0..10 {
-            assert!(only.object(protobuf, unread()).is_ok());
+            assert!(only.object(protobuf, undecoded()).is_ok());
             assert!(only.all_objects(protobuf).is_ok());
         }
     }
 
     // INV-HTTP-8
     #[test]
-    fn only_a_body_that_is_no_protobuf_speaks_against_protobuf() {
+    fn only_a_body_that_is_no_protobuf_leads_to_json() {
         let negotiation = pods(WirePreference::Auto);
         let cut = DecodeError::Truncated { what: "list" };
-        negotiation.unreadable(WireFormat::Protobuf, &cut);
+        negotiation.undecodable(WireFormat::Protobuf, &cut);
         let broken = DecodeError::Malformed {
             what: "list",
             reason: String::new(),
         };
-        negotiation.unreadable(WireFormat::Json, &broken);
+        negotiation.undecodable(WireFormat::Json, &broken);
         assert_eq!(negotiation.formats(), BOTH);
-        negotiation.unreadable(WireFormat::Protobuf, &broken);
+        negotiation.undecodable(WireFormat::Protobuf, &broken);
         assert_eq!(negotiation.formats(), JSON);
     }
 }

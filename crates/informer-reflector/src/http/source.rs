@@ -9,16 +9,15 @@ use super::lister_watcher::HttpListerWatcher;
 use crate::boxed::BoxListerWatcher;
 use crate::source::ListerWatcherSource;
 
-/// A connection with limits and options for all lists and watches made through it. A [`Client`] alone is a source too,
-/// with the defaults.
+/// A connection with the settings of all lists and watches over it. A [`Client`] alone is a source too, with the
+/// defaults.
 ///
 /// ```no_run
-/// use std::time::Duration;
 /// use informer_client::Client;
-/// use informer_reflector::http::{HttpConfig, HttpSource};
+/// use informer_reflector::http::{HttpConfig, HttpSource, WirePreference};
 ///
 /// # fn main() -> Result<(), informer_client::BuildError> {
-/// let config = HttpConfig::default().list_silence(Duration::from_secs(60));
+/// let config = HttpConfig::default().wire(WirePreference::Json);
 /// let source = HttpSource::new(Client::infer()?, config);
 /// # Ok(()) }
 /// ```
@@ -29,7 +28,7 @@ pub struct HttpSource {
 }
 
 impl HttpSource {
-    /// A source over this connection.
+    /// Makes a source over this connection.
     #[must_use]
     pub const fn new(client: Client, config: HttpConfig) -> Self {
         Self { client, config }

@@ -26,7 +26,7 @@ pub struct Traffic(Arc<Counts>);
 #[derive(Default)]
 struct Counts {
     bytes: AtomicU64,
-    /// 0 before the first answer.
+    /// 0 before the first response.
     format: AtomicU8,
 }
 
@@ -34,13 +34,13 @@ const JSON: u8 = 1;
 const PROTOBUF: u8 = 2;
 
 impl Traffic {
-    /// How many bytes of bodies have arrived, as they are after unpacking where the server compressed them.
+    /// Returns the number of bytes of received bodies, unpacked where the server compressed them.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.0.bytes.load(Ordering::Relaxed)
     }
 
-    /// The format of the last answer; `None` before the first.
+    /// Returns the format of the last response; `None` before the first.
     #[must_use]
     pub fn format(&self) -> Option<WireFormat> {
         match self.0.format.load(Ordering::Relaxed) {

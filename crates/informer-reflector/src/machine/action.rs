@@ -1,125 +1,81 @@
 //! What goes into and comes out of the machine.
 
-use std::time::Duration;
-
-use informer_store::{ReplaceEnd, ResourceVersion};
+use informer_store::{ListEnd, ResourceVersion};
 use informer_wire::ListOptions;
 
-use crate::report::Operation;
+use crate::report::Report;
 
-/// Something to do, in the order in which it came out.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// Something to do, in the order in which it is returned.
+#[derive(Debug)]
 #[non_exhaustive]
 pub enum Action {
-    /// Ask for this page of a list. It replaces whatever request is under way.
+    /// Request this page of a list. It replaces whatever request is open. Without a continue token it starts a new list.
     List {
         /// The parameters.
         options: ListOptions,
-        /// Whether copies that the sink knows may be left undecoded.
-        use_known: bool,
+        /// Whether objects that the sink has in the same version may be taken from there, undecoded.
+        reuse: bool,
     },
-    /// Open this watch, which starts with the present state. It replaces whatever request is under way.
+    /// Open this watch, which begins with the whole state: a new list. It replaces whatever request is open.
     StreamingList {
         /// The parameters.
         options: ListOptions,
-        /// Whether copies of the present state that the sink knows may be left undecoded.
-        use_known: bool,
+        /// As in [`List`](Self::List), for the initial events.
+        reuse: bool,
     },
-    /// Open this watch. It replaces whatever request is under way.
+    /// Open this watch. It replaces whatever request is open.
     Watch {
         /// The parameters.
         options: ListOptions,
     },
-    /// Drop the request under way, if there is one.
+    /// Drop the open request, if there is one.
     Close,
-    /// A whole list begins to come in. Items go there from now on.
-    BeginReplace,
-    /// The list is complete: hand it over.
-    FinishReplace(ReplaceEnd),
+    /// The list is complete: hand it to the sink.
+    FinishList(ListEnd),
     /// The list will never be complete: drop it.
-    AbortReplace,
-    /// Remind consumers of all objects.
+    DropList,
+    /// Queue a `Sync` delta for every known object.
     Resync,
-    /// Tell whoever watches over the reflector.
-    Notice(Notice),
+    /// Report this.
+    Report(Report),
 }
 
-/// Something that the machine found out by itself.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Notice {
-    /// A request failed.
-    Failed {
-        /// Which.
-        during: Operation,
-        /// Why.
-        fault: Fault,
-    },
-    /// The server went back in time.
-    Rewound {
-        /// Up to where everything had been applied.
-        from: ResourceVersion,
-        /// Where the server is now.
-        to: ResourceVersion,
-    },
-    /// Streaming lists are given up.
-    FellBack {
-        /// Why.
-        reason: &'static str,
-    },
-}
-
-/// Why a request failed that the other side did not call a failure.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Fault {
-    /// The other side took too long.
-    Timeout {
-        /// What was waited for.
-        what: &'static str,
-        /// For how long.
-        limit: Duration,
-    },
-    /// The other side's answers do not fit together.
-    Protocol(&'static str),
-}
-
-/// What the machine must know of an event of a watch. ERROR events go to
+/// What the machine must know of a watch event. ERROR events go to
 /// [`Machine::handle_error`](super::Machine::handle_error).
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct EventMeta {
     /// The type of the event.
-    pub kind: EventKind,
+    pub event_type: EventType,
     /// The resource version of its object.
     pub resource_version: Option<ResourceVersion>,
-    /// Whether its object has a name.
-    pub named: bool,
+    /// Whether the object has a key: it is one of the resource's kind, with a name.
+    pub keyed: bool,
 }
 
 impl EventMeta {
-    /// An event whose object has a name.
+    /// Describes an event whose object has a key.
     #[must_use]
-    pub const fn new(kind: EventKind, resource_version: Option<ResourceVersion>) -> Self {
+    pub const fn new(event_type: EventType, resource_version: Option<ResourceVersion>) -> Self {
         Self {
-            kind,
+            event_type,
             resource_version,
-            named: true,
+            keyed: true,
         }
     }
 
-    /// Says whether the event's object has a name.
+    /// Sets whether the event's object has a key.
     #[must_use]
-    pub const fn named(mut self, named: bool) -> Self {
-        self.named = named;
+    pub const fn keyed(mut self, keyed: bool) -> Self {
+        self.keyed = keyed;
         self
     }
 }
 
-/// The type of an event.
+/// The type of a watch event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum EventKind {
+pub enum EventType {
     /// ADDED.
     Added,
     /// MODIFIED.
@@ -128,22 +84,20 @@ pub enum EventKind {
     Deleted,
     /// BOOKMARK.
     Bookmark {
-        /// True if it ends the first state of a streaming list.
+        /// `true` if it ends the initial events of a streaming list.
         initial_events_end: bool,
     },
     /// A type that this version does not know.
     Unknown,
 }
 
-/// What to do with an object or event.
+/// Where an item or event goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Verdict {
-    /// Give it to the sink, then call [`Machine::handle_applied`](super::Machine::handle_applied).
+pub enum Route {
+    /// To the sink.
     Apply,
-    /// The same, but only if the sink does not know a copy of the same object that is as new or newer.
-    ApplyIfNewer,
-    /// It belongs to the list that is coming in.
+    /// Into the list that is being received; a DELETED removes its object from it.
     Collect,
-    /// It belongs nowhere.
+    /// Nowhere.
     Skip,
 }

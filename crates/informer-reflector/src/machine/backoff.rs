@@ -1,83 +1,12 @@
-//! How long to wait after failures: one state for lists and watches alike.
+//! The waits after failures, of lists and watches alike.
 
 use std::time::{Duration, Instant};
 
 use fastrand::Rng;
-use informer_store::mutant;
 
-/// How long to wait after failures.
-///
-/// The first wait lies between `initial` and twice that, and each one is `factor` times as long as the one before,
-/// up to `max`. Only lasting health makes them short again.
-///
-/// ```
-/// use std::time::Duration;
-///
-/// use informer_reflector::BackoffConfig;
-///
-/// let backoff = BackoffConfig::default().initial(Duration::from_millis(100));
-/// # let _ = backoff;
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq)]
-#[non_exhaustive]
-pub struct BackoffConfig {
-    pub(super) initial: Duration,
-    pub(super) factor: f64,
-    pub(super) max: Duration,
-    pub(super) jitter: bool,
-    pub(super) reset_after: Duration,
-}
+use crate::config::{BackoffConfig, MIN_WAIT};
 
-impl Default for BackoffConfig {
-    fn default() -> Self {
-        Self {
-            initial: Duration::from_millis(800),
-            factor: 2.0,
-            max: Duration::from_secs(30),
-            jitter: true,
-            reset_after: Duration::from_secs(120),
-        }
-    }
-}
-
-impl BackoffConfig {
-    /// The least time of the first wait; at least a millisecond. Default: 0.8 s.
-    #[must_use]
-    pub fn initial(mut self, initial: Duration) -> Self {
-        self.initial = initial.max(Duration::from_millis(1));
-        self
-    }
-
-    /// By how much each wait is longer than the one before; at least 1. Default: 2.
-    #[must_use]
-    pub const fn factor(mut self, factor: f64) -> Self {
-        self.factor = if factor >= 1.0 { factor } else { 1.0 };
-        self
-    }
-
-    /// The longest wait, but for those that the server asks for. Default: 30 s.
-    #[must_use]
-    pub const fn max(mut self, max: Duration) -> Self {
-        self.max = max;
-        self
-    }
-
-    /// Whether waits are random, so that many reflectors do not come back all at once. Default: true.
-    #[must_use]
-    pub const fn jitter(mut self, jitter: bool) -> Self {
-        self.jitter = jitter;
-        self
-    }
-
-    /// For how long a watch must have been in good health before waits are short again. Default: 2 minutes.
-    #[must_use]
-    pub const fn reset_after(mut self, health: Duration) -> Self {
-        self.reset_after = health;
-        self
-    }
-}
-
-/// No server may make us wait for longer than this.
+/// A server that asks for a longer wait is not heeded.
 const MAX_RETRY_AFTER: Duration = Duration::from_secs(300);
 
 /// How the waits have grown.
@@ -92,7 +21,8 @@ pub(super) struct Backoff {
 }
 
 impl Backoff {
-    pub(super) const fn new(config: BackoffConfig) -> Self {
+    pub(super) fn new(mut config: BackoffConfig) -> Self {
+        config.max = config.max.max(config.initial);
         Self {
             config,
             step: config.initial,
@@ -101,7 +31,7 @@ impl Backoff {
         }
     }
 
-    /// A watch is open and everything before it has arrived.
+    /// A watch is open, and the sink has everything before it.
     pub(super) fn healthy(&mut self, now: Instant) {
         self.healthy_since.get_or_insert(now);
     }
@@ -112,16 +42,14 @@ impl Backoff {
             .healthy_since
             .take()
             .map(|since| now.duration_since(since));
-        if health.is_some_and(|health| {
-            health >= self.config.reset_after || mutant!("reflector-reset-backoff-early")
-        }) {
+        if health.is_some_and(|health| health >= self.config.reset_after) {
             self.step = self.config.initial;
             self.fresh = true;
         }
         std::mem::replace(&mut self.fresh, false)
     }
 
-    /// Something failed: how long to wait, and not less than the server `asked`.
+    /// Something failed. Returns how long to wait, and not less than the server `asked`.
     pub(super) fn next(
         &mut self,
         now: Instant,
@@ -129,13 +57,12 @@ impl Backoff {
         rng: &mut Rng,
     ) -> Duration {
         self.fail(now);
-        let delay = self.jittered(self.step, rng);
+        let delay = self.jittered(self.step, rng).max(MIN_WAIT);
         self.step = self.step.mul_f64(self.config.factor).min(self.config.max);
-        let heeded = asked.filter(|_| !mutant!("reflector-ignore-retry-after"));
-        let Some(asked) = heeded.map(|asked| asked.min(MAX_RETRY_AFTER)) else {
+        let Some(asked) = asked.map(|asked| asked.min(MAX_RETRY_AFTER)) else {
             return delay;
         };
-        // Everyone was told the same time, so spread out behind it.
+        // The server asks every client for the same time.
         let spread = if self.config.jitter {
             asked.mul_f64(0.2 * rng.f64())
         } else {
@@ -167,7 +94,7 @@ mod tests {
 
     /// RF10
     #[test]
-    fn without_jitter_the_waits_are_exact() {
+    fn waits_are_exact_without_jitter() {
         let config = BackoffConfig::default()
             .initial(SECOND)
             .max(SECOND * 6)
@@ -181,7 +108,7 @@ mod tests {
 
     /// RF9, peers 20
     #[test]
-    fn waits_grow_to_the_cap_and_stay_random_there() {
+    fn waits_grow_to_the_limit_and_stay_random() {
         let (mut backoff, mut rng, now) = backoff(BackoffConfig::default());
         let waits: Vec<_> = (0..1000)
             .map(|_| backoff.next(now, None, &mut rng))
@@ -203,7 +130,7 @@ mod tests {
 
     /// peers 19, 20
     #[test]
-    fn only_lasting_health_makes_waits_short_again() {
+    fn waits_reset_only_after_lasting_health() {
         let (mut backoff, mut rng, start) = backoff(BackoffConfig::default());
         (0..6).for_each(|_| _ = backoff.next(start, None, &mut rng));
         backoff.healthy(start);
@@ -213,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_is_the_first_only_once_and_again_after_health() {
+    fn failure_is_first_once_and_again_after_health() {
         let (mut backoff, _, start) = backoff(BackoffConfig::default());
         assert!(backoff.fail(start));
         assert!(!backoff.fail(start));
@@ -223,7 +150,7 @@ mod tests {
 
     /// peers 16
     #[test]
-    fn what_the_server_asks_for_is_kept_within_reason() {
+    fn retry_after_is_heeded_up_to_five_minutes() {
         let (mut backoff, mut rng, now) = backoff(BackoffConfig::default());
         let wait = backoff.next(now, Some(SECOND * 3), &mut rng);
         assert!(wait >= SECOND * 3 && wait <= SECOND * 4, "{wait:?}");

@@ -1,35 +1,36 @@
 //! Lists: pages, resource versions, and what to do when they fail.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use informer_store::{ResourceVersion, mutant};
+use informer_store::ResourceVersion;
 use informer_wire::ListMeta;
 
 use super::Machine;
-use super::action::{Action, Fault, Verdict};
-use super::failure::{Failure, FailureKind};
-use super::state::{Listing, Purpose, State, Then};
-use crate::config::FirstList;
+use super::action::{Action, Route};
+use super::class::ErrorClass;
+use super::state::{Listing, State, Then};
+use crate::error::ListWatchError;
 
-/// A server that goes on giving pages without objects is broken.
+/// A server that goes on sending pages without objects is broken.
 const MAX_EMPTY_PAGES: u32 = 100;
 
 impl Machine {
-    /// One item of the list has come. Says whether it belongs to the list that is coming in.
+    /// An item of the list was received. Returns where it goes.
     #[must_use]
-    pub fn handle_list_item(&mut self, now: Instant) -> Verdict {
+    pub fn handle_list_item(&mut self, now: Instant) -> Route {
         let State::Listing(listing) = &mut self.state else {
-            return Verdict::Skip;
+            return Route::Skip;
         };
         listing.last_progress = now;
         listing.items_in_page += 1;
-        match listing.purpose {
-            Purpose::Sync => Verdict::Collect,
-            Purpose::Probe => Verdict::Skip,
+        if listing.probe {
+            Route::Skip
+        } else {
+            Route::Collect
         }
     }
 
-    /// The page under way has ended well.
+    /// The page ended well.
     pub fn handle_list_end(&mut self, now: Instant, meta: &ListMeta) {
         let State::Listing(listing) = &mut self.state else {
             return;
@@ -38,56 +39,60 @@ impl Machine {
         if listing.page == 1 {
             listing.resource_version.clone_from(&meta.resource_version);
         }
-        if listing.purpose == Purpose::Probe {
-            self.probe_ended(now);
-            return;
+        if listing.probe {
+            return self.probe_ended(now);
         }
-        match meta
-            .continue_token
-            .as_deref()
-            .filter(|token| !token.is_empty())
-        {
-            Some(token) => self.next_page(now, token),
-            None => self.list_complete(now),
+        match meta.continue_token.as_deref() {
+            Some(token) if !token.is_empty() => self.next_page(now, token),
+            _ => self.list_complete(now),
         }
     }
 
-    /// Lists; `full` means without pages, because those expired.
+    /// Starts a list; a `full` one has no pages, because those expired.
     pub(super) fn start_list(&mut self, now: Instant, full: bool) {
         let requested = self.list_version();
-        let concrete = requested.as_ref().is_some_and(|rv| !rv.is_unset());
+        let concrete = requested
+            .as_ref()
+            .is_some_and(|version| !version.is_unset());
         let paged = !full && (!concrete || self.paginated || self.config.page_relists);
         let limit = Some(self.config.page_size).filter(|size| paged && *size > 0);
-        let use_known = self.may_use_known();
+        let reuse = self.may_reuse();
 
         let mut options = self.base_options();
         options.resource_version.clone_from(&requested);
         options.limit = limit;
         self.counts.lists += 1;
-        self.replacing = true;
-        self.actions.push_back(Action::BeginReplace);
-        self.actions.push_back(Action::List { options, use_known });
+        self.actions.push_back(Action::List { options, reuse });
         self.state = State::Listing(Listing {
             requested,
             limit,
             full,
-            use_known,
-            ..Listing::new(now, Purpose::Sync)
+            reuse,
+            ..Listing::new(now, false)
         });
     }
 
-    /// Whether copies that are known need not be read again. The newest state may be older than what we have, and the
-    /// server may have given versions that we know to other copies since: then everything is read anew.
-    pub(super) const fn may_use_known(&self) -> bool {
-        !self.rv_unavailable
+    /// Whether objects that the sink has in the same version need not be decoded. The newest state may be a rewind, where
+    /// the server may have given known versions to other objects: then everything is decoded.
+    pub(super) const fn may_reuse(&self) -> bool {
+        !self.retry.newest_only
     }
 
-    /// Which state a list must have at least.
+    /// Whether the open request receives a list for the sink.
+    pub(super) const fn receives_list(&self) -> bool {
+        match &self.state {
+            State::Listing(listing) => !listing.probe,
+            State::Watching(watching) => watching.initial.is_some(),
+            _ => false,
+        }
+    }
+
+    /// The resource version than which a list must not be older.
     fn list_version(&self) -> Option<ResourceVersion> {
-        if self.rv_unavailable {
+        if self.retry.newest_only {
             return None;
         }
-        if self.resume.is_none() && !self.synced && self.config.first_list == FirstList::Any {
+        if self.resume.is_none() && !self.synced && self.config.first_list_from_cache {
             return Some(ResourceVersion::new("0"));
         }
         self.resume.clone()
@@ -103,30 +108,26 @@ impl Machine {
         } else {
             0
         };
-        if listing.goes_in_circles(token) || listing.empty_pages > MAX_EMPTY_PAGES {
-            self.notice_fault(Fault::Protocol("the pages of a list lead nowhere"));
-            self.fail(now, None, Then::Sync);
-            return;
+        if listing.repeats(token) || listing.empty_pages > MAX_EMPTY_PAGES {
+            let error =
+                ListWatchError::Protocol("continue token repeated, or too many empty pages");
+            return self.failed(now, error, |machine| {
+                machine.wait_failed(now, None, Then::List);
+            });
         }
-        if listing.page == 1
-            && listing
-                .requested
-                .as_ref()
-                .is_some_and(ResourceVersion::is_unset)
-        {
-            self.paginated = true;
-        }
+        let any_state = listing
+            .requested
+            .as_ref()
+            .is_some_and(ResourceVersion::is_unset);
+        self.paginated |= listing.page == 1 && any_state;
         listing.page = listing.page.saturating_add(1);
         listing.items_in_page = 0;
         listing.answered = false;
         // Neither the resource version nor its match may stand beside a token, which holds both.
         options.limit = listing.limit;
         options.continue_token = Some(token.to_owned());
-        if mutant!("reflector-version-beside-token") {
-            options.resource_version.clone_from(&self.resume);
-        }
-        let use_known = listing.use_known;
-        self.actions.push_back(Action::List { options, use_known });
+        let reuse = listing.reuse;
+        self.actions.push_back(Action::List { options, reuse });
     }
 
     fn list_complete(&mut self, now: Instant) {
@@ -135,53 +136,42 @@ impl Machine {
         };
         let got = listing.resource_version.take();
         let requested = listing.requested.take();
-        if self.take_snapshot(now, requested.as_ref(), got) {
+        if self.accept_list(now, requested.as_ref(), got) {
             self.start_watch(now);
         }
     }
 
-    pub(super) fn list_failed(&mut self, now: Instant, failure: Failure) {
+    pub(super) fn list_failed(&mut self, now: Instant, class: ErrorClass, asked: Option<Duration>) {
         let State::Listing(listing) = &self.state else {
             return;
         };
-        if listing.purpose == Purpose::Probe {
-            self.fail(now, failure.retry_after, Then::Watch);
-            return;
-        }
-        if listing.page > 1 && mutant!("reflector-take-broken-list") {
-            self.list_complete(now);
-            return;
+        if listing.probe {
+            return self.wait_failed(now, asked, Then::Watch);
         }
         let asked_version = listing.requested.is_some();
         let full = listing.full;
-        match failure.kind {
-            FailureKind::Expired if listing.page > 1 && full => {
-                // It gives pages unasked and cannot keep them: nothing but time helps.
-                self.fail(now, failure.retry_after, Then::Sync);
+        match class {
+            // A full one that has pages all the same, which the server cannot keep: only time helps.
+            ErrorClass::Expired if listing.page > 1 && full => {
+                self.wait_failed(now, asked, Then::List);
             }
-            FailureKind::Expired if listing.page > 1 => {
-                self.leave();
-                self.attempts = self.attempts.saturating_add(1);
-                self.start_list(now, true);
+            ErrorClass::Expired if listing.page > 1 => self.list_again(now, true),
+            ErrorClass::Expired | ErrorClass::TooLarge if asked_version => {
+                self.retry.newest_only = true;
+                self.list_again(now, full);
             }
-            FailureKind::Expired | FailureKind::TooLarge if asked_version => {
-                self.leave();
-                self.attempts = self.attempts.saturating_add(1);
-                self.rv_unavailable = !mutant!("reflector-keep-too-large");
-                self.start_list(now, full);
-            }
-            kind => {
-                // It may be the version itself that the server cannot read.
-                self.rv_unavailable |= kind == FailureKind::Unsupported && asked_version;
-                self.fail(now, failure.retry_after, Then::Sync);
+            class => {
+                // It may be the version itself that the server cannot parse.
+                self.retry.newest_only |= class == ErrorClass::Unsupported && asked_version;
+                self.wait_failed(now, asked, Then::List);
             }
         }
     }
 
-    /// The stream of a page ended before the page did.
-    pub(super) fn list_cut_short(&mut self, now: Instant) {
-        self.notice_fault(Fault::Protocol("a page of a list broke off before its end"));
-        self.list_failed(now, Failure::new(FailureKind::Transport));
+    fn list_again(&mut self, now: Instant, full: bool) {
+        self.leave();
+        self.retry.failed();
+        self.start_list(now, full);
     }
 
     pub(super) fn list_timed_out(&mut self, now: Instant) {
@@ -189,24 +179,23 @@ impl Machine {
             return;
         };
         let what = if listing.answered {
-            "progress in a list"
+            "object"
         } else {
-            "answer to a list"
+            "response"
         };
-        let limit = self.config.request_timeout;
-        self.notice_fault(Fault::Timeout { what, limit });
-        self.list_failed(now, Failure::new(FailureKind::Timeout));
+        let limit = listing.limit(&self.config.timeouts);
+        self.handle_error(now, ListWatchError::Timeout { what, limit });
     }
 
-    /// Asks for the newest state in the cheapest way, to see whether the server went back in time.
+    /// Requests the newest state in the cheapest way, to see whether the server's resource versions went back.
     pub(super) fn start_probe(&mut self, now: Instant) {
         let mut options = self.base_options();
         options.limit = Some(1);
         self.actions.push_back(Action::List {
             options,
-            use_known: false,
+            reuse: false,
         });
-        self.state = State::Listing(Listing::new(now, Purpose::Probe));
+        self.state = State::Listing(Listing::new(now, true));
     }
 
     fn probe_ended(&mut self, now: Instant) {
@@ -220,8 +209,8 @@ impl Machine {
         };
         self.leave();
         if rewound {
-            self.rv_unavailable = true;
-            self.start_sync(now);
+            self.retry.newest_only = true;
+            self.fetch(now);
         } else {
             self.silence.false_alarm();
             self.start_watch(now);

@@ -1,8 +1,6 @@
-//! How long a watch may be silent: learned from the bookmarks that it had.
+//! How long a watch may be silent: learned from its bookmarks.
 
 use std::time::Duration;
-
-use informer_store::mutant;
 
 /// Servers send a bookmark a minute: with less patience than this one must learn to have more.
 const USUAL: Duration = Duration::from_secs(70);
@@ -17,7 +15,7 @@ pub(super) struct Silence {
     /// The longest time between two frames since bookmarks were seen; before, what false alarms taught.
     longest: Duration,
     bookmarks: bool,
-    /// A watch fell silent, and nothing has come since.
+    /// A watch fell silent, and no event was received since.
     suspicious: bool,
 }
 
@@ -32,15 +30,22 @@ impl Silence {
         }
     }
 
-    /// For how long a watch may be silent. Bookmarks are asked for, so until it is known better they are expected.
-    pub(super) fn limit(&self) -> Duration {
-        if !self.bookmarks && mutant!("reflector-expect-no-bookmarks") {
-            return self.cap * 2;
+    /// For how long a watch may take to open. Something before the server may hold the response back until the first
+    /// event, so this is as patient as the wait for a bookmark. What is only guessed for want of bookmarks does not count.
+    pub(super) fn opening_limit(&self) -> Duration {
+        if self.bookmarks {
+            self.limit()
+        } else {
+            self.floor
         }
+    }
+
+    /// For how long a watch may be silent. Bookmarks are requested, so until it is known better they are expected.
+    pub(super) fn limit(&self) -> Duration {
         self.floor.max(self.longest.mul_f64(1.2))
     }
 
-    /// Something came after this time.
+    /// An event was received after this time.
     pub(super) fn frame(&mut self, gap: Duration, bookmark: bool) {
         if bookmark && !self.bookmarks {
             self.bookmarks = true;
@@ -55,7 +60,7 @@ impl Silence {
         }
     }
 
-    /// A watch is given up for its silence. As long as no bookmark has come at all, the server may send none for this
+    /// A watch is given up for its silence. Before the first bookmark, the server may send none for this
     /// resource: it gets more time from now on, in the end all that a watch has.
     pub(super) fn gave_up(&mut self) {
         if !self.bookmarks {
@@ -63,18 +68,18 @@ impl Silence {
         }
     }
 
-    /// A watch was silent for too long. True if the one before it was too, and nothing came between.
+    /// A watch was silent for too long. Returns `true` if the one before it was too, without an event between.
     pub(super) const fn fell_silent(&mut self) -> bool {
         std::mem::replace(&mut self.suspicious, true)
     }
 
-    /// A watch that lived for this long ended without having said anything. True if that was one too many. It counts
-    /// without bookmarks too: they may just not have come before the server went back in time.
-    pub(super) fn ended_silent(&mut self, lived: Duration) -> bool {
-        lived >= self.floor && self.fell_silent()
+    /// A watch of this age ended without an event. Returns `true` if that was one too many. It counts
+    /// without bookmarks too: the server's versions may have gone back before the first one.
+    pub(super) fn ended_silent(&mut self, age: Duration) -> bool {
+        age >= self.floor && self.fell_silent()
     }
 
-    /// The server is in order and just has nothing to say: give it more time from now on.
+    /// The server is in order and just has no events: it gets more time from now on.
     pub(super) fn false_alarm(&mut self) {
         if self.bookmarks {
             self.grow();
@@ -94,7 +99,7 @@ mod tests {
     const SECOND: Duration = Duration::from_secs(1);
 
     #[test]
-    fn before_the_first_bookmark_each_alarm_makes_it_more_patient() {
+    fn limit_grows_with_each_alarm_before_the_first_bookmark() {
         let mut silence = Silence::new(SECOND * 70, SECOND * 600);
         silence.frame(SECOND * 50, false);
         let mut limits = Vec::new();
@@ -106,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn with_the_first_bookmark_what_was_guessed_before_is_forgotten() {
+    fn first_bookmark_resets_the_guessed_limit() {
         let mut silence = Silence::new(SECOND * 70, SECOND * 600);
         silence.gave_up();
         silence.gave_up();
@@ -117,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn the_limit_follows_the_longest_gap_within_bounds() {
+    fn limit_follows_the_longest_gap_within_bounds() {
         let mut silence = Silence::new(SECOND * 70, SECOND * 600);
         silence.frame(SECOND * 30, true);
         assert_eq!(silence.limit(), SECOND * 70);
@@ -128,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn a_false_alarm_makes_it_more_patient() {
+    fn false_alarm_raises_the_limit() {
         let mut silence = Silence::new(SECOND * 70, SECOND * 600);
         silence.frame(SECOND * 60, true);
         assert!(!silence.fell_silent());

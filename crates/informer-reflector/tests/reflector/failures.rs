@@ -1,4 +1,4 @@
-//! Failures of the user's own code, and who hears of failures.
+//! Failures of the user's own code, and who receives reports.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use crate::support::*;
 
 /// peers 25, 58; INV-REFL-9
 #[tokio::test(start_paused = true)]
-async fn a_panic_of_the_source_is_reported_and_tried_again() {
+async fn panic_of_the_source_is_reported_and_the_request_repeated() {
     let mut run = Run::new(
         lists(),
         vec![
@@ -40,15 +40,16 @@ async fn a_panic_of_the_source_is_reported_and_tried_again() {
 
 /// SI7; INV-REFL-9
 #[tokio::test(start_paused = true)]
-async fn the_handler_hears_every_failure_also_those_inside_a_stream() {
+async fn handler_receives_every_failure_also_inside_a_stream() {
     let heard = Arc::new(Mutex::new(Vec::new()));
     let log = Arc::clone(&heard);
-    let handler = move |report: &Report<'_>| {
+    let handler = move |report: &Report| {
         if let Report::Failed {
             during,
             error,
             attempts,
             retry_in,
+            ..
         } = report
         {
             log.lock()
@@ -61,7 +62,10 @@ async fn the_handler_hears_every_failure_also_those_inside_a_stream() {
             refusal(429, "TooManyRequests"),
             Answer::Fail(ListWatchError::transport("no route")),
             Answer::Fail(ListWatchError::refused("nobody there")),
-            watch(vec![marker(10), error_event(500, "InternalError")]),
+            watch(vec![
+                initial_events_end(10),
+                error_event(500, "InternalError"),
+            ]),
             watch(vec![added("a", 11)]),
         ],
         |reflector| reflector.watch_error_handler(handler),
@@ -104,11 +108,12 @@ async fn the_handler_hears_every_failure_also_those_inside_a_stream() {
 
 /// INV-REFL-9
 #[tokio::test(start_paused = true)]
-async fn hooks_that_panic_stop_nothing() {
+async fn panics_of_hooks_are_survived() {
     let mut run = Run::with(
-        lists()
-            .resync_period(MINUTE)
-            .with_options_modifier(|_| panic!("the modifier panicked on purpose")),
+        lists().with_options_modifier(|options| {
+            options.label_selector = Some("half=done".to_owned());
+            panic!("the modifier panicked on purpose")
+        }),
         vec![
             refusal(403, "Forbidden"),
             list(10, vec![]),
@@ -116,11 +121,14 @@ async fn hooks_that_panic_stop_nothing() {
         ],
         |reflector| {
             reflector
-                .watch_error_handler(|_: &Report<'_>| panic!("the handler panicked on purpose"))
-                .should_resync(|| panic!("the question panicked on purpose"))
+                .watch_error_handler(|_: &Report| panic!("the handler panicked on purpose"))
+                .resync_period(MINUTE)
         },
     );
     run.until_version(11).await;
-    run.pass(MINUTE).await;
+    run.pass(MINUTE + SECOND).await;
     assert_eq!(run.mirror.log(), ["replace  at 10", "add a@11", "resync"]);
+    for request in run.script.requests() {
+        assert_eq!(request.options.label_selector, None);
+    }
 }

@@ -3,12 +3,14 @@
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use informer_reflector::ReflectorPhase;
 use informer_wire::{Decoded, ListMeta};
+use k8s_openapi::api::core::v1::ConfigMap;
 use parking_lot::Mutex;
 
 use crate::support::*;
 
-/// What is logged while it lives.
+/// What is logged until it is dropped.
 struct Log {
     text: Arc<Mutex<Vec<u8>>>,
     _guard: tracing::subscriber::DefaultGuard,
@@ -74,12 +76,12 @@ fn slow_page(each: u64) -> Vec<Beat> {
 
 // INV-REFL-11
 #[tokio::test(start_paused = true)]
-async fn a_list_that_takes_longer_than_ten_seconds_logs_its_steps() {
+async fn list_that_takes_longer_than_ten_seconds_is_logged_as_slow() {
     let streamed = vec![
         Beat::Pause(9 * SECOND),
         added("a", 1),
         Beat::Pause(2 * SECOND),
-        marker(10),
+        initial_events_end(10),
         Beat::Hang,
     ];
     let late = |answer| Answer::Late(Duration::from_millis(2_500), Box::new(answer));
@@ -118,7 +120,7 @@ async fn a_list_that_takes_longer_than_ten_seconds_logs_its_steps() {
         run.until_version(10).await;
         let (answered, decoded) = steps;
         let wanted = format!(
-            "{level} reflector{{resource=things}}: informer_reflector::driver::drive: {words} \
+            "{level} reflector{{resource=things}}: informer_reflector::driver::observe: {words} \
              resource_version=\"10\" answered_ms={answered} decoded_ms={decoded} applied_ms=0"
         );
         assert_eq!(log.lines(words), [wanted]);
@@ -127,7 +129,7 @@ async fn a_list_that_takes_longer_than_ten_seconds_logs_its_steps() {
 
 /// What the failures of a reflector say in the log.
 #[tokio::test(start_paused = true)]
-async fn a_failure_is_logged_with_documented_fields() {
+async fn failure_is_logged_with_documented_fields() {
     let log = Log::begin();
     let answers = vec![refusal(500, "InternalError"), list(10, vec![])];
     let mut run = Run::with(lists(), answers, |reflector| reflector.named("things"));
@@ -143,4 +145,51 @@ async fn a_failure_is_logged_with_documented_fields() {
     ] {
         assert!(lines[0].contains(part), "{part:?} is not in {:?}", lines[0]);
     }
+}
+
+/// A CRD that is not installed is refused every half a minute, for days.
+#[tokio::test(start_paused = true)]
+async fn resource_that_is_not_found_is_logged_and_reported_once() {
+    let log = Log::begin();
+    let not_found = || refusal(404, "NotFound");
+    let mut answers: Vec<_> = (0..20).map(|_| not_found()).collect();
+    answers.extend([
+        list(10, vec![]),
+        short_watch(vec![error_event(410, "Gone")]),
+    ]);
+    answers.extend([not_found(), not_found(), list(20, vec![]), watch(vec![])]);
+    let mut run = Run::new(lists(), answers);
+    let status = run
+        .until(|status| status.phase == ReflectorPhase::NotFound && status.attempts == 19)
+        .await;
+    assert!(!status.synced && status.retry_at.is_some());
+    let error = "the API server refused: no (404 NotFound)";
+    assert_eq!(status.last_error.as_deref(), Some(error));
+    run.until_version(20).await;
+    let warnings = log.lines("list or watch failed");
+    let of_404 = warnings.iter().filter(|line| line.contains("404"));
+    assert_eq!(of_404.count(), 2, "{warnings:#?}");
+    let reports = run.reports();
+    let of_404 = reports.iter().filter(|report| report.contains("404"));
+    assert_eq!(of_404.count(), 2, "{reports:#?}");
+    assert_eq!(log.lines("still not found").len(), 20);
+}
+
+/// A transform that takes versions away is warned about, once.
+#[tokio::test(start_paused = true)]
+async fn transform_that_changes_versions_is_logged_and_reported_once() {
+    let log = Log::begin();
+    let answers = vec![
+        list(10, vec![object("a", 1), object("b", 2)]),
+        watch(vec![modified("a", 11)]),
+    ];
+    let mut run = Run::with(lists(), answers, |reflector| {
+        reflector.transform(|object: &mut ConfigMap| {
+            object.metadata.resource_version = None;
+            Ok::<_, String>(())
+        })
+    });
+    run.until_version(11).await;
+    assert_eq!(log.lines("the transform changes metadata.uid").len(), 1);
+    assert_eq!(run.reports().len(), 1, "{:?}", run.reports());
 }

@@ -1,17 +1,17 @@
-//! Single objects: transforms, objects set aside, objects without a name.
+//! Single objects: transforms, undecodable objects, objects without a key.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use informer_store::{Known, Object, ObjectKey};
-use informer_wire::{DecodeError, Decoded, ListMeta, SetAside, WatchEvent};
+use informer_store::Object;
+use informer_wire::{DecodeError, Decoded, ListMeta, WatchEvent};
 use k8s_openapi::api::core::v1::ConfigMap;
 
 use crate::support::*;
 
 /// RF27; peers 40; INV-REFL-8
 #[tokio::test(start_paused = true)]
-async fn a_transform_sees_each_received_object_once() {
+async fn transform_is_called_once_for_each_received_object() {
     for (config, first) in [
         (
             lists(),
@@ -33,7 +33,7 @@ async fn a_transform_sees_each_received_object_once() {
         });
         run.until_version(13).await;
         assert_eq!(run.mirror.objects(), ["a@11", "c@13"]);
-        // Two of the first state, then a change, a deletion and an addition.
+        // Two of the first list, then a change, a deletion and an addition.
         assert_eq!(calls.load(Ordering::Relaxed), 5);
         for name in ["a", "c"] {
             assert_eq!(run.mirror.get(name).unwrap().label("seen"), Some("yes"));
@@ -45,7 +45,7 @@ async fn a_transform_sees_each_received_object_once() {
     }
 
     fn streamed() -> Vec<Beat> {
-        let mut beats = vec![added("a", 1), added("b", 2), marker(10)];
+        let mut beats = vec![added("a", 1), added("b", 2), initial_events_end(10)];
         beats.extend(live());
         beats
     }
@@ -53,7 +53,7 @@ async fn a_transform_sees_each_received_object_once() {
 
 /// INV-REFL-8
 #[tokio::test(start_paused = true)]
-async fn what_a_transform_refuses_is_set_aside_and_its_deletion_counts() {
+async fn object_refused_by_the_transform_is_undecodable_and_its_deletion_counts() {
     let mut run = Run::with(
         lists(),
         vec![
@@ -78,21 +78,23 @@ async fn what_a_transform_refuses_is_set_aside_and_its_deletion_counts() {
         run.mirror.log(),
         [
             "replace a@1 at 10",
-            "aside bad@11",
+            "undecodable bad@11",
             "delete bad@12 without its state",
-            "aside worse@13",
+            "undecodable worse@13",
             "add b@14"
         ],
     );
-    assert_eq!((status.set_aside, status.set_aside_total), (1, 3));
+    assert_eq!((status.undecodable, status.undecodable_total), (1, 3));
     let reports = run.reports();
-    assert!(reports[0].contains("shop/bad set aside") && reports[0].contains("it is bad"));
-    assert!(reports[2].contains("shop/worse set aside") && reports[2].contains("panicked: worse"));
+    assert!(reports[0].contains("cannot decode shop/bad") && reports[0].contains("it is bad"));
+    assert!(
+        reports[2].contains("cannot decode shop/worse") && reports[2].contains("panicked: worse")
+    );
 }
 
 /// peers 28; INV-REFL-2
 #[tokio::test(start_paused = true)]
-async fn an_object_that_cannot_be_decoded_holds_nothing_up_and_is_reported_once() {
+async fn undecodable_object_stops_nothing_and_is_reported_once_per_version() {
     let bad_list = |version| {
         Answer::List(vec![
             Beat::Item(broken("bad", 5)),
@@ -122,26 +124,26 @@ async fn an_object_that_cannot_be_decoded_holds_nothing_up_and_is_reported_once(
     assert_eq!(
         log[3..],
         [
-            "aside bad@21",
-            "aside bad@21",
+            "undecodable bad@21",
+            "undecodable bad@21",
             "update a@22",
             "update bad@23",
             "delete bad@24 without its state",
             "update a@25"
         ],
     );
-    assert_eq!((status.set_aside, status.set_aside_total), (0, 2));
-    let told: Vec<_> = run
+    assert_eq!((status.undecodable, status.undecodable_total), (0, 2));
+    let reported: Vec<_> = run
         .reports()
         .into_iter()
-        .filter(|r| r.contains("set aside"))
+        .filter(|r| r.contains("cannot decode"))
         .collect();
-    assert_eq!(told.len(), 2, "{told:?}");
+    assert_eq!(reported.len(), 2, "{reported:?}");
 }
 
-/// The last good copy of an object that is set aside in a list stays.
+/// The newest decodable version of an object stays while a list has it as undecodable.
 #[tokio::test(start_paused = true)]
-async fn a_relist_with_a_broken_object_keeps_its_last_good_copy() {
+async fn relist_with_an_undecodable_object_keeps_its_newest_decodable_version() {
     let mut run = Run::new(
         lists(),
         vec![
@@ -156,125 +158,258 @@ async fn a_relist_with_a_broken_object_keeps_its_last_good_copy() {
     );
     let status = run.until_version(20).await;
     assert_eq!(run.mirror.log()[1], "replace a@1 at 20");
-    assert_eq!(status.set_aside, 1);
+    assert_eq!(status.undecodable, 1);
 }
 
-/// INV-REFL-5
+/// Another kind, no name, no object at all: such an event may concern any object. INV-REFL-5
 #[tokio::test(start_paused = true)]
-async fn an_object_without_a_name_forces_a_repair_after_a_wait() {
-    let nameless = || Beat::Event(WatchEvent::Added(Decoded::Object(ConfigMap::default())));
-    let mut run = Run::new(
+async fn event_without_a_key_leads_to_a_list_after_a_wait() {
+    let malformed = |reason: &str| DecodeError::Malformed {
+        what: "event",
+        reason: reason.to_owned(),
+    };
+    let foreign = || DecodeError::UnexpectedKind {
+        expected: "an object of the resource",
+        kind: "Secret".to_owned(),
+    };
+    let nameless = || Decoded::Object(ConfigMap::default());
+    for (event, report) in [
+        (WatchEvent::Added(nameless()), "no metadata.name"),
+        (WatchEvent::Deleted(nameless()), "no metadata.name"),
+        (WatchEvent::Added(keyless(foreign())), "Secret"),
+        (WatchEvent::Deleted(keyless(foreign())), "Secret"),
+        (WatchEvent::Modified(keyless(malformed("null"))), "null"),
+    ] {
+        let mut run = Run::new(
+            lists(),
+            vec![
+                list(10, vec![object("a", 1)]),
+                watch(vec![Beat::Event(event), added("late", 11)]),
+                list(12, vec![object("a", 1), object("b", 11)]),
+                watch(vec![]),
+            ],
+        );
+        let status = run.until_version(12).await;
+        let log = run.script.log();
+        assert_eq!(log, ["list@", "watch@10", "list@10", "watch@12"]);
+        assert!(run.script.gaps()[1] >= SECOND / 2);
+        let log = run.mirror.log();
+        assert_eq!(log, ["replace a@1 at 10", "replace a@1 b@11 at 12"]);
+        let reports = run.reports();
+        assert!(reports.iter().any(|r| r.contains(report)), "{reports:?}");
+        assert_eq!(status.undecodable_total, 1);
+    }
+}
+
+/// A list would have it again and again.
+#[tokio::test(start_paused = true)]
+async fn object_without_a_key_in_a_list_is_reported_and_left_out() {
+    let pages = |items: Vec<Beat>| {
+        let end = Beat::PageEnd(ListMeta::at(10.into()));
+        Answer::List(items.into_iter().chain([end]).collect())
+    };
+    let foreign = DecodeError::UnexpectedKind {
+        expected: "an object of the resource",
+        kind: "Secret".to_owned(),
+    };
+    let nameless = || Decoded::Object(ConfigMap::default());
+    let a = || Beat::Item(Decoded::Object(object("a", 1)));
+    let streamed = vec![
+        Beat::Event(WatchEvent::Added(nameless())),
+        added("a", 1),
+        initial_events_end(10),
+    ];
+    for (config, answers) in [
+        (
+            lists(),
+            vec![pages(vec![a(), Beat::Item(nameless())]), watch(vec![])],
+        ),
+        (
+            lists(),
+            vec![
+                pages(vec![Beat::Item(keyless(foreign)), a()]),
+                watch(vec![]),
+            ],
+        ),
+        (streams(), vec![watch(streamed)]),
+    ] {
+        let mut run = Run::new(config, answers);
+        let status = run.until_version(10).await;
+        assert_eq!(run.mirror.objects(), ["a@1"]);
+        assert_eq!((status.undecodable, status.undecodable_total), (0, 1));
+        assert_eq!(run.reports().len(), 1);
+    }
+}
+
+/// INV-REFL-6, INV-REFL-8: the cache compares objects by UID and resource version.
+#[tokio::test(start_paused = true)]
+async fn version_that_the_transform_changes_is_restored() {
+    let changes: [fn(&mut ConfigMap); 3] = [
+        |object| object.metadata.resource_version = None,
+        |object| object.metadata.uid = None,
+        |object| {
+            object.metadata.uid = Some("mine".to_owned());
+            object.metadata.resource_version = Some("1".to_owned());
+        },
+    ];
+    for change in changes {
+        let mut run = Run::with(
+            lists(),
+            vec![
+                list(10, vec![object("a", 1), object("b", 2)]),
+                short_watch(vec![
+                    modified("a", 11),
+                    deleted("b", 12),
+                    error_event(410, "Expired"),
+                ]),
+                Answer::List(vec![
+                    Beat::Unchanged("a"),
+                    Beat::PageEnd(ListMeta::at(20.into())),
+                ]),
+                watch(vec![]),
+            ],
+            |reflector| {
+                reflector.transform(move |object: &mut ConfigMap| {
+                    change(object);
+                    Ok::<_, String>(())
+                })
+            },
+        );
+        run.until_version(20).await;
+        let log = run.mirror.log();
+        assert_eq!(
+            log,
+            [
+                "replace a@1 b@2 at 10",
+                "update a@11",
+                "delete b@12",
+                "replace a@11 at 20"
+            ]
+        );
+        let a = run.mirror.get("a").unwrap();
+        assert_eq!(a.uid(), Some("1".into()));
+        let restored = "the transform changes metadata.uid or metadata.resourceVersion";
+        let reports = run.reports();
+        let restored = reports.iter().filter(|r| r.starts_with(restored));
+        assert_eq!(restored.count(), 1, "{reports:?}");
+    }
+}
+
+/// The key of an object is the server's, whatever the transform does to its name.
+#[tokio::test(start_paused = true)]
+async fn key_is_that_before_the_transform() {
+    let mut run = Run::with(
         lists(),
         vec![
-            list(10, vec![object("a", 1)]),
-            watch(vec![nameless(), added("late", 11)]),
-            list(12, vec![object("a", 1), object("b", 11)]),
-            watch(vec![]),
+            list(10, vec![object("a", 1), object("b", 1)]),
+            watch(vec![modified("a", 11), deleted("b", 12)]),
         ],
+        |reflector| {
+            reflector.transform(|object: &mut ConfigMap| {
+                object.metadata.name = Some("anonymous".to_owned());
+                Ok::<_, String>(())
+            })
+        },
     );
     run.until_version(12).await;
-    assert_eq!(
-        run.script.log(),
-        ["list@", "watch@10", "list@10", "watch@12"]
-    );
-    assert!(run.script.gaps()[1] >= SECOND / 2);
-    assert_eq!(
-        run.mirror.log(),
-        ["replace a@1 at 10", "replace a@1 b@11 at 12"]
-    );
-    assert!(
-        run.reports()
-            .iter()
-            .any(|report| report.contains("no metadata.name"))
-    );
+    assert_eq!(run.mirror.objects(), ["anonymous@11"]);
+    assert!(run.mirror.get("a").is_some());
 }
 
-/// A nameless object in a list cannot be kept, but it stops nobody.
-#[tokio::test(start_paused = true)]
-async fn an_object_without_a_name_in_a_list_is_reported() {
-    let mut run = Run::new(
-        lists(),
-        vec![
-            list(10, vec![object("a", 1), ConfigMap::default()]),
-            watch(vec![]),
-        ],
-    );
-    let status = run.until_version(10).await;
-    assert_eq!(run.mirror.objects(), ["a@1"]);
-    assert_eq!((status.set_aside, status.set_aside_total), (0, 1));
-    assert_eq!(run.reports().len(), 1);
-}
+/// A type of one's own that has no room for what the transform takes away.
+mod unrestorable {
+    use futures_util::stream::{self, BoxStream, StreamExt as _};
+    use informer_reflector::{ListWatch, ListWatchError, Reflector, Report};
+    use informer_store::{ObjectMetadata, OwnerReference, ResourceVersion, Store, Uid, object};
+    use informer_wire::ListOptions;
+    use parking_lot::Mutex;
+    use tokio_util::sync::CancellationToken;
 
-/// RF5
-#[tokio::test(start_paused = true)]
-async fn an_event_of_another_kind_is_skipped_and_reported_and_what_follows_counts() {
-    let secret = || {
-        let error = DecodeError::UnexpectedKind {
-            expected: "an object of the resource",
-            kind: "Secret".to_owned(),
+    use super::*;
+
+    #[derive(Clone)]
+    struct Meta(Option<u64>);
+
+    impl ObjectMetadata for Meta {
+        fn name(&self) -> Option<&str> {
+            Some("a")
+        }
+        fn namespace(&self) -> Option<&str> {
+            None
+        }
+        fn uid(&self) -> Option<Uid> {
+            self.0.map(|_| Uid::from("1"))
+        }
+        fn resource_version(&self) -> Option<ResourceVersion> {
+            self.0.map(ResourceVersion::from)
+        }
+        fn labels(&self) -> impl Iterator<Item = (&str, &str)> {
+            std::iter::empty()
+        }
+        fn annotations(&self) -> impl Iterator<Item = (&str, &str)> {
+            std::iter::empty()
+        }
+        fn owner_references(&self) -> impl Iterator<Item = OwnerReference<'_>> {
+            std::iter::empty()
+        }
+    }
+
+    struct Thing {
+        meta: Meta,
+    }
+    object!(Thing, meta: Meta);
+
+    type Watch = BoxStream<'static, Result<WatchEvent<Thing>, ListWatchError>>;
+
+    /// What the sink has, and what was reported, after a list and three updates.
+    async fn run(version: Option<u64>, transform: fn(&mut Thing)) -> (usize, Vec<String>) {
+        let list = move |_: ListOptions| async move {
+            let thing = Thing {
+                meta: Meta(version),
+            };
+            Ok::<_, ListWatchError>((vec![thing], ListMeta::at(10.into())))
         };
-        let version = Known::new(None, Some(11.into()));
-        Decoded::SetAside(SetAside::new(None, version, error))
-    };
-    let mut run = Run::new(
-        lists(),
-        vec![
-            list(10, vec![object("a", 1)]),
-            watch(vec![
-                Beat::Event(WatchEvent::Added(secret())),
-                Beat::Event(WatchEvent::Deleted(secret())),
-                modified("a", 12),
-            ]),
-        ],
-    );
-    let status = run.until_version(12).await;
-    assert_eq!(run.script.log(), ["list@", "watch@10"]);
-    assert_eq!(run.mirror.objects(), ["a@12"]);
-    assert_eq!(status.set_aside_total, 2);
-    assert!(run.reports().iter().any(|told| told.contains("Secret")));
-}
+        let watch = move |_: ListOptions| async move {
+            let update = move |by| {
+                let meta = Meta(version.map(|version| version + by));
+                Ok(WatchEvent::Modified(Decoded::Object(Thing { meta })))
+            };
+            let updates = stream::iter([update(1), update(2), update(3)]);
+            Ok::<Watch, ListWatchError>(updates.chain(stream::pending()).boxed())
+        };
+        let store = Arc::new(Store::new());
+        let reports = Arc::new(Mutex::new(Vec::new()));
+        let log = Arc::clone(&reports);
+        let reflector = Reflector::new(ListWatch::new(list, watch), Arc::clone(&store))
+            .watch_error_handler(move |report: &Report| log.lock().push(report.to_string()))
+            .transform(move |thing: &mut Thing| {
+                transform(thing);
+                Ok::<_, String>(())
+            });
+        let running = reflector.run(CancellationToken::new());
+        assert!(tokio::time::timeout(MINUTE, running).await.is_err());
+        let reports = reports.lock().clone();
+        (store.len(), reports)
+    }
 
-/// INV-REFL-6
-#[tokio::test(start_paused = true)]
-async fn late_events_of_an_older_version_move_no_object_back() {
-    let other_life = WatchEvent::Added(Decoded::Object(object_of("c", 8, "2")));
-    let mut run = Run::new(
-        lists(),
-        vec![
-            list(20, vec![object("a", 15), object("b", 7)]),
-            watch(vec![
-                modified("a", 14),
-                deleted("a", 13),
-                // Newer than the copy at hand, though older than the list.
-                modified("b", 9),
-                Beat::Event(other_life),
-                bookmark(21),
-            ]),
-        ],
-    );
-    run.until_version(21).await;
-    assert_eq!(run.mirror.objects(), ["a@15", "b@9", "c@8"]);
-    assert_eq!(run.script.log(), ["list@", "watch@20"]);
-}
+    /// INV-REFL-6: refused, rather than an object that may go back in time.
+    #[tokio::test(start_paused = true)]
+    async fn object_whose_version_cannot_be_restored_is_refused() {
+        let (objects, reports) = run(Some(1), |thing| thing.meta.0 = None).await;
+        assert_eq!(objects, 0);
+        assert_eq!(reports.len(), 4, "{reports:?}");
+        assert!(
+            reports[0].contains("implement restore_version"),
+            "{reports:?}"
+        );
+        let (objects, reports) = run(Some(1), |_| ()).await;
+        assert_eq!((objects, reports.len()), (1, 0), "{reports:?}");
+    }
 
-#[tokio::test(start_paused = true)]
-async fn keys_may_stand_in_a_cluster() {
-    let key = Beat::Item(Decoded::Unchanged(ObjectKey::namespaced("shop", "a")));
-    let mut run = Run::new(
-        lists().cluster("east"),
-        vec![
-            list(10, vec![object("a", 1)]),
-            short_watch(vec![added("b", 11), error_event(410, "Expired")]),
-            Answer::List(vec![key, Beat::PageEnd(ListMeta::at(20.into()))]),
-            watch(vec![]),
-        ],
-    );
-    run.until_version(20).await;
-    assert_eq!(run.mirror.objects(), ["a@1"]);
-    assert!(
-        run.mirror.get("a").is_none(),
-        "the key stands in no cluster"
-    );
-    let known = run.script.requests()[2].known.clone();
-    assert_eq!(known, Some(vec!["a".to_owned(), "b".to_owned()]));
+    #[tokio::test(start_paused = true)]
+    async fn objects_without_versions_are_stored_and_reported_once() {
+        let (objects, reports) = run(None, |_| ()).await;
+        assert_eq!((objects, reports.len()), (1, 1), "{reports:?}");
+        assert!(reports[0].contains("cannot be compared"), "{reports:?}");
+    }
 }

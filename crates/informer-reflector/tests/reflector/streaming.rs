@@ -2,14 +2,13 @@
 
 use std::time::Duration;
 
-use informer_reflector::{ListMode, Phase};
-use informer_wire::{Decoded, WatchEvent};
+use informer_reflector::{ListMode, ReflectorPhase};
 
 use crate::support::*;
 
 /// RF6, WL6, WL7, WL10; INV-REFL-1
 #[tokio::test(start_paused = true)]
-async fn the_first_state_arrives_as_one_and_the_stream_goes_on() {
+async fn initial_events_reach_the_sink_as_one_list_and_the_stream_goes_on() {
     let mut run = Run::new(
         streams(),
         vec![
@@ -20,7 +19,7 @@ async fn the_first_state_arrives_as_one_and_the_stream_goes_on() {
                 deleted("b", 9),
                 Beat::Pause(5 * SECOND),
                 added("c", 2),
-                marker(10),
+                initial_events_end(10),
                 added("d", 11),
                 Beat::Pause(20 * SECOND),
             ]),
@@ -30,7 +29,10 @@ async fn the_first_state_arrives_as_one_and_the_stream_goes_on() {
     run.pass(SECOND).await;
     assert!(run.mirror.log().is_empty());
     let status = run.now();
-    assert_eq!((status.phase, status.synced), (Phase::Streaming, false));
+    assert_eq!(
+        (status.phase, status.synced),
+        (ReflectorPhase::Streaming, false)
+    );
     run.until_version(12).await;
     assert_eq!(
         run.mirror.log(),
@@ -41,7 +43,7 @@ async fn the_first_state_arrives_as_one_and_the_stream_goes_on() {
 
 /// WL5; peers 35
 #[tokio::test(start_paused = true)]
-async fn a_refusal_is_remembered() {
+async fn refusal_of_streaming_lists_is_remembered() {
     for refused in [
         refusal(422, "Invalid"),
         refusal(400, "BadRequest"),
@@ -82,7 +84,7 @@ async fn a_refusal_is_remembered() {
 
 /// An etcd without a leader is no server that cannot stream.
 #[tokio::test(start_paused = true)]
-async fn an_internal_error_is_followed_by_one_list() {
+async fn internal_error_of_a_streaming_list_is_followed_by_one_list() {
     for failed in [
         refusal(500, "InternalError"),
         short_watch(vec![error_event(500, "InternalError")]),
@@ -93,7 +95,7 @@ async fn an_internal_error_is_followed_by_one_list() {
                 failed,
                 list(10, vec![object("a", 1)]),
                 short_watch(vec![added("b", 11), error_event(410, "Expired")]),
-                watch(vec![added("a", 7), marker(20)]),
+                watch(vec![added("a", 7), initial_events_end(20)]),
             ],
         );
         run.until_version(20).await;
@@ -105,7 +107,7 @@ async fn an_internal_error_is_followed_by_one_list() {
 
 /// peers 34, 35
 #[tokio::test(start_paused = true)]
-async fn a_server_that_takes_it_for_a_plain_watch_is_listed_after_half_a_minute() {
+async fn streaming_list_without_an_end_is_listed_after_half_a_minute() {
     let mut run = Run::new(
         streams(),
         vec![
@@ -121,7 +123,7 @@ async fn a_server_that_takes_it_for_a_plain_watch_is_listed_after_half_a_minute(
 
 /// peers 34
 #[tokio::test(start_paused = true)]
-async fn a_server_that_never_marks_the_end_is_listed_after_three_streams() {
+async fn server_that_never_ends_initial_events_is_listed_after_three_streams() {
     let unmarked = || short_watch(vec![added("a", 1), Beat::Pause(2 * SECOND)]);
     let mut run = Run::new(
         streams(),
@@ -143,12 +145,12 @@ async fn a_server_that_never_marks_the_end_is_listed_after_three_streams() {
 
 /// WL9; kube D5
 #[tokio::test(start_paused = true)]
-async fn what_a_broken_stream_brought_is_forgotten() {
+async fn objects_of_a_broken_stream_are_dropped() {
     let mut run = Run::new(
         streams(),
         vec![
             short_watch(vec![added("ghost", 1), Beat::Pause(2 * SECOND)]),
-            watch(vec![added("a", 7), marker(10)]),
+            watch(vec![added("a", 7), initial_events_end(10)]),
         ],
     );
     run.until_version(10).await;
@@ -157,7 +159,7 @@ async fn what_a_broken_stream_brought_is_forgotten() {
 
 /// WL8
 #[tokio::test(start_paused = true)]
-async fn a_busy_server_is_asked_again_for_the_same() {
+async fn busy_server_is_asked_again_for_the_same_streaming_list() {
     let busy = || refusal(429, "TooManyRequests");
     let mut run = Run::new(
         streams(),
@@ -165,7 +167,7 @@ async fn a_busy_server_is_asked_again_for_the_same() {
             busy(),
             busy(),
             busy(),
-            watch(vec![added("a", 7), marker(10)]),
+            watch(vec![added("a", 7), initial_events_end(10)]),
         ],
     );
     run.until_version(10).await;
@@ -175,7 +177,7 @@ async fn a_busy_server_is_asked_again_for_the_same() {
 
 /// WL1
 #[tokio::test(start_paused = true)]
-async fn a_mode_that_lists_never_streams() {
+async fn list_mode_never_streams() {
     let mut run = Run::new(
         streams().list_mode(ListMode::List),
         vec![list(10, vec![]), watch(vec![])],
@@ -186,26 +188,22 @@ async fn a_mode_that_lists_never_streams() {
 
 /// INV-REFL-13
 #[tokio::test(start_paused = true)]
-async fn a_streaming_relist_says_what_is_known_and_keeps_it() {
-    let unchanged = |name: &str| {
-        let key = informer_store::ObjectKey::namespaced("shop", name);
-        Beat::Event(WatchEvent::Added(Decoded::Unchanged(key)))
-    };
+async fn streaming_relist_reuses_unchanged_objects() {
     let mut run = Run::new(
         streams(),
         vec![
             short_watch(vec![
                 added("a", 1),
                 added("b", 2),
-                marker(10),
+                initial_events_end(10),
                 error_event(410, "Expired"),
             ]),
             watch(vec![
-                unchanged("a"),
-                unchanged("b"),
+                Beat::Unchanged("a"),
+                Beat::Unchanged("b"),
                 added("c", 15),
                 deleted("b", 16),
-                marker(20),
+                initial_events_end(20),
             ]),
         ],
     );
@@ -219,7 +217,7 @@ async fn a_streaming_relist_says_what_is_known_and_keeps_it() {
     assert_eq!(run.mirror.objects(), ["a@1", "c@15"]);
     let requests = run.script.requests();
     assert_eq!(run.script.log(), ["stream@", "stream@10"]);
-    assert_eq!(requests[0].known.as_deref(), Some(&[][..]));
+    assert_eq!(requests[0].newest.as_deref(), Some(&[][..]));
     let both = ["a".to_owned(), "b".to_owned()];
-    assert_eq!(requests[1].known.as_deref(), Some(&both[..]));
+    assert_eq!(requests[1].newest.as_deref(), Some(&both[..]));
 }

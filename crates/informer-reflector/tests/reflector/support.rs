@@ -1,6 +1,6 @@
-//! A source that follows a script, and a sink that writes down what it is given.
+//! A source that follows a script, and a reflector that runs over it.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::VecDeque;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -9,12 +9,10 @@ use std::time::Duration;
 use futures_util::stream::{self, BoxStream, StreamExt as _};
 use informer_reflector::{
     ListEvent, ListMode, ListRequest, ListWatchError, ListerWatcher, Reflector, ReflectorConfig,
-    ReflectorStatus,
+    ReflectorStatus, Report,
 };
-use informer_store::{
-    Deletion, DeltaSink, Known, Object, ObjectKey, Replace, ReplaceEnd, ResourceVersion,
-};
-use informer_wire::{DecodeError, Decoded, ListMeta, ListOptions, SetAside, Status, WatchEvent};
+use informer_store::{ObjectKey, ObjectVersion, ResourceVersion};
+use informer_wire::{DecodeError, Decoded, ListMeta, ListOptions, Status, Undecodable, WatchEvent};
 use k8s_openapi::api::core::v1::ConfigMap;
 use parking_lot::Mutex;
 use tokio::sync::watch;
@@ -22,12 +20,14 @@ use tokio::task::JoinHandle;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-/// An object `shop/NAME` of this version, in its first life.
+pub(crate) use crate::mirror::Mirror;
+
+/// An object `shop/NAME` of this version, with UID `1`.
 pub(crate) fn object(name: &str, version: u64) -> ConfigMap {
     object_of(name, version, "1")
 }
 
-/// An object of this version and life.
+/// An object of this version and UID.
 pub(crate) fn object_of(name: &str, version: u64, uid: &str) -> ConfigMap {
     let mut object = ConfigMap::default();
     object.metadata.name = Some(name.to_owned());
@@ -57,7 +57,7 @@ pub(crate) fn bookmark(version: u64) -> Beat {
     })
 }
 
-pub(crate) fn marker(version: u64) -> Beat {
+pub(crate) fn initial_events_end(version: u64) -> Beat {
     let resource_version = version.into();
     Beat::Event(WatchEvent::Bookmark {
         resource_version,
@@ -76,17 +76,25 @@ pub(crate) fn error_event(code: u16, reason: &str) -> Beat {
 /// An object that cannot be decoded.
 pub(crate) fn broken(name: &str, version: u64) -> Decoded<ConfigMap> {
     let key = ObjectKey::namespaced("shop", name);
-    let known = Known::new(Some("1".into()), Some(version.into()));
+    let version = ObjectVersion::new(Some("1".into()), Some(version.into()));
     let error = DecodeError::Malformed {
         what: "ConfigMap",
         reason: "bad data".to_owned(),
     };
-    Decoded::SetAside(SetAside::new(Some(key), known, error))
+    Decoded::Undecodable(Undecodable::new(Some(key), version, error))
+}
+
+/// An event without an object of the kind.
+pub(crate) fn keyless(error: DecodeError) -> Decoded<ConfigMap> {
+    let version = ObjectVersion::new(None, Some(11.into()));
+    Decoded::Undecodable(Undecodable::new(None, version, error))
 }
 
 /// What a stream does next.
 pub(crate) enum Beat {
     Item(Decoded<ConfigMap>),
+    /// The newest object of this name that the sink has.
+    Unchanged(&'static str),
     PageEnd(ListMeta),
     Event(WatchEvent<ConfigMap>),
     Fail(ListWatchError),
@@ -136,12 +144,13 @@ pub(crate) fn refusal(code: u16, reason: &str) -> Answer {
     Answer::Fail(Status::failure(code, reason, "no").into())
 }
 
-/// A request that the source was asked.
+/// A request that the source received.
 #[derive(Debug, Clone)]
 pub(crate) struct Request {
     pub(crate) watch: bool,
     pub(crate) options: ListOptions,
-    pub(crate) known: Option<Vec<String>>,
+    /// Which of three objects the sink had, if the source might ask.
+    pub(crate) newest: Option<Vec<String>>,
     pub(crate) at: Duration,
 }
 
@@ -172,19 +181,29 @@ struct ScriptState {
     answers: Mutex<VecDeque<Answer>>,
     requests: Mutex<Vec<Request>>,
     start: Instant,
-    /// Asked in each list that may ask: which of these are known.
-    ask_known: Vec<&'static str>,
-    watch_list: bool,
+    relist_period: Option<Duration>,
+}
+
+type Newest = Option<Arc<informer_wire::NewestFn<ConfigMap>>>;
+
+pub(crate) fn key(name: &str) -> ObjectKey {
+    ObjectKey::namespaced("shop", name)
 }
 
 impl Script {
     pub(crate) fn new(answers: impl IntoIterator<Item = Answer>) -> Self {
+        Self::with_relist_period(answers, None)
+    }
+
+    pub(crate) fn with_relist_period(
+        answers: impl IntoIterator<Item = Answer>,
+        relist_period: Option<Duration>,
+    ) -> Self {
         Self(Arc::new(ScriptState {
             answers: Mutex::new(answers.into_iter().collect()),
             requests: Mutex::new(Vec::new()),
             start: Instant::now(),
-            ask_known: vec!["a", "b", "c"],
-            watch_list: true,
+            relist_period,
         }))
     }
 
@@ -205,21 +224,17 @@ impl Script {
             .collect()
     }
 
-    /// Which of the objects that it asks for are known, if it may ask.
-    fn ask(&self, request: &ListRequest) -> Option<Vec<String>> {
-        let known = request.known.as_ref()?;
-        let key = |name: &&str| ObjectKey::namespaced("shop", name);
-        let names = self.0.ask_known.iter();
-        let names = names.filter(|name| known(&key(name)).is_some());
-        Some(names.map(ToString::to_string).collect())
-    }
-
-    async fn next(&self, watch: bool, options: ListOptions, known: Option<Vec<String>>) -> Answer {
+    async fn next(&self, watch: bool, options: ListOptions, newest: &Newest) -> Answer {
+        let has = |newest: &Arc<informer_wire::NewestFn<ConfigMap>>| {
+            let names = ["a", "b", "c"].into_iter();
+            let names = names.filter(|name| newest(&key(name)).is_some());
+            names.map(ToString::to_string).collect()
+        };
         let at = self.0.start.elapsed();
         self.0.requests.lock().push(Request {
             watch,
             options,
-            known,
+            newest: newest.as_ref().map(has),
             at,
         });
         let answer = self.0.answers.lock().pop_front();
@@ -233,10 +248,17 @@ impl Script {
     }
 }
 
+/// What the sink has of this name, as a decoder recognises it.
+fn unchanged(name: &str, newest: &Newest) -> Decoded<ConfigMap> {
+    let newest = newest.as_ref().expect("the request looks up objects");
+    let (key, object) = newest(&key(name)).expect("the sink has it");
+    Decoded::Unchanged(key, object)
+}
+
 /// Plays a stream.
 fn play<T: Send + 'static>(
     beats: Vec<Beat>,
-    read: fn(Beat) -> Result<T, ListWatchError>,
+    read: impl Fn(Beat) -> Result<T, ListWatchError> + Copy + Send + 'static,
 ) -> BoxStream<'static, Result<T, ListWatchError>> {
     stream::unfold(beats.into_iter(), move |mut beats| async move {
         loop {
@@ -257,12 +279,17 @@ impl ListerWatcher for Script {
     type List = BoxStream<'static, Result<ListEvent<ConfigMap>, ListWatchError>>;
     type Watch = BoxStream<'static, Result<WatchEvent<ConfigMap>, ListWatchError>>;
 
-    async fn list(&self, request: ListRequest) -> Result<Self::List, ListWatchError> {
-        let known = self.ask(&request);
-        let beats = match self.next(false, request.options, known).await {
+    async fn list(&self, request: ListRequest<ConfigMap>) -> Result<Self::List, ListWatchError> {
+        let newest = request.newest;
+        let mut beats = match self.next(false, request.options, &newest).await {
             Answer::List(beats) => beats,
             other => refuse(other).await?,
         };
+        for beat in &mut beats {
+            if let Beat::Unchanged(name) = beat {
+                *beat = Beat::Item(unchanged(name, &newest));
+            }
+        }
         Ok(play(beats, |beat| match beat {
             Beat::Item(item) => Ok(ListEvent::Item(item)),
             Beat::PageEnd(meta) => Ok(ListEvent::End(meta)),
@@ -274,20 +301,28 @@ impl ListerWatcher for Script {
         self.watch_list(ListRequest::new(options)).await
     }
 
-    async fn watch_list(&self, request: ListRequest) -> Result<Self::Watch, ListWatchError> {
-        let known = self.ask(&request);
-        let beats = match self.next(true, request.options, known).await {
+    async fn watch_list(
+        &self,
+        request: ListRequest<ConfigMap>,
+    ) -> Result<Self::Watch, ListWatchError> {
+        let newest = request.newest;
+        let mut beats = match self.next(true, request.options, &newest).await {
             Answer::Watch(beats) => beats,
             other => refuse(other).await?,
         };
+        for beat in &mut beats {
+            if let Beat::Unchanged(name) = beat {
+                *beat = Beat::Event(WatchEvent::Added(unchanged(name, &newest)));
+            }
+        }
         Ok(play(beats, |beat| match beat {
             Beat::Event(event) => Ok(event),
             _ => Err(ListWatchError::other("the script has an item in a watch")),
         }))
     }
 
-    fn supports_watch_list(&self) -> bool {
-        self.0.watch_list
+    fn relist_period(&self) -> Option<Duration> {
+        self.0.relist_period
     }
 }
 
@@ -299,162 +334,6 @@ async fn refuse(answer: Answer) -> Result<Vec<Beat>, ListWatchError> {
         Answer::List(_) | Answer::Watch(_) | Answer::Late(..) => {
             Err(ListWatchError::other("the script has another request here"))
         }
-    }
-}
-
-/// A sink that writes down what it is given.
-#[derive(Default)]
-pub(crate) struct Mirror(Arc<Mutex<MirrorState>>);
-
-#[derive(Default)]
-struct MirrorState {
-    objects: BTreeMap<String, Arc<ConfigMap>>,
-    log: Vec<String>,
-}
-
-impl Mirror {
-    /// What it was given, in short form.
-    pub(crate) fn log(&self) -> Vec<String> {
-        self.0.lock().log.clone()
-    }
-
-    /// Its objects as `name@version`.
-    pub(crate) fn objects(&self) -> Vec<String> {
-        self.0
-            .lock()
-            .objects
-            .values()
-            .map(|object| short(object))
-            .collect()
-    }
-
-    pub(crate) fn get(&self, name: &str) -> Option<Arc<ConfigMap>> {
-        self.0.lock().objects.get(&format!("shop/{name}")).cloned()
-    }
-
-    fn write(&self, line: String, change: impl FnOnce(&mut BTreeMap<String, Arc<ConfigMap>>)) {
-        let mut state = self.0.lock();
-        state.log.push(line);
-        change(&mut state.objects);
-    }
-}
-
-fn short(object: &ConfigMap) -> String {
-    let version = object.resource_version();
-    format!(
-        "{}@{}",
-        object.name(),
-        version.map(|rv| rv.to_string()).unwrap_or_default()
-    )
-}
-
-fn text(version: Option<&ResourceVersion>) -> String {
-    version.map(ToString::to_string).unwrap_or_default()
-}
-
-impl DeltaSink<ConfigMap> for Mirror {
-    type Replace = MirrorReplace;
-
-    fn known(&self, key: &ObjectKey) -> Option<Known> {
-        self.0
-            .lock()
-            .objects
-            .get(key.as_str())
-            .map(|object| Known::of(&**object))
-    }
-
-    fn add(&self, key: ObjectKey, object: Arc<ConfigMap>) {
-        self.write(format!("add {}", short(&object)), |all| {
-            all.insert(key.to_string(), object);
-        });
-    }
-
-    fn update(&self, key: ObjectKey, object: Arc<ConfigMap>) {
-        self.write(format!("update {}", short(&object)), |all| {
-            all.insert(key.to_string(), object);
-        });
-    }
-
-    fn delete(&self, key: ObjectKey, deletion: Deletion<ConfigMap>) {
-        let body = if deletion.object.is_some() {
-            ""
-        } else {
-            " without its state"
-        };
-        let version = text(deletion.resource_version.as_ref());
-        self.write(format!("delete {}@{version}{body}", key.name()), |all| {
-            all.remove(key.as_str());
-        });
-    }
-
-    fn set_aside(&self, key: ObjectKey, version: Option<ResourceVersion>) {
-        self.write(
-            format!("aside {}@{}", key.name(), text(version.as_ref())),
-            |_| (),
-        );
-    }
-
-    fn bookmark(&self, version: ResourceVersion) {
-        self.write(format!("bookmark {version}"), |_| ());
-    }
-
-    fn resync(&self) {
-        self.write("resync".to_owned(), |_| ());
-    }
-
-    fn begin_replace(&self) -> MirrorReplace {
-        MirrorReplace {
-            mirror: Arc::clone(&self.0),
-            new: BTreeMap::new(),
-            aside: BTreeSet::new(),
-        }
-    }
-}
-
-/// A list on its way into a [`Mirror`].
-pub(crate) struct MirrorReplace {
-    mirror: Arc<Mutex<MirrorState>>,
-    new: BTreeMap<String, Option<Arc<ConfigMap>>>,
-    aside: BTreeSet<String>,
-}
-
-impl Replace<ConfigMap> for MirrorReplace {
-    fn insert(&mut self, key: ObjectKey, object: Arc<ConfigMap>) {
-        self.aside.remove(key.as_str());
-        self.new.insert(key.to_string(), Some(object));
-    }
-
-    fn keep(&mut self, key: ObjectKey) {
-        self.new.insert(key.to_string(), None);
-    }
-
-    fn set_aside(&mut self, key: ObjectKey) {
-        self.aside.insert(key.to_string());
-        self.new.insert(key.to_string(), None);
-    }
-
-    fn remove(&mut self, key: &ObjectKey) {
-        self.aside.remove(key.as_str());
-        self.new.remove(key.as_str());
-    }
-
-    fn finish(self, end: ReplaceEnd) {
-        let mut state = self.mirror.lock();
-        let old = std::mem::take(&mut state.objects);
-        let kept =
-            |key: &String, object: Option<Arc<ConfigMap>>| object.or_else(|| old.get(key).cloned());
-        state.objects = self
-            .new
-            .into_iter()
-            .filter_map(|(key, object)| kept(&key, object).map(|object| (key, object)))
-            .collect();
-        let objects: Vec<_> = state.objects.values().map(|object| short(object)).collect();
-        let rewind = if end.rewind { " rewind" } else { "" };
-        state.log.push(format!(
-            "replace {} at {}{rewind}",
-            objects.join(" "),
-            end.resource_version
-        ));
     }
 }
 
@@ -490,12 +369,11 @@ impl Run {
     ) -> Self {
         let (script, mirror) = (Script::new(answers), Arc::new(Mirror::default()));
         let reports = Arc::new(Mutex::new(Vec::new()));
-        let heard = Arc::clone(&reports);
-        let handler = move |report: &informer_reflector::Report<'_>| {
-            heard.lock().push(report.to_string());
-        };
+        let log = Arc::clone(&reports);
+        let handler = move |report: &Report| log.lock().push(report.to_string());
         let reflector = Reflector::new(script.clone(), Arc::clone(&mirror))
             .config(config)
+            .expect("its selectors parse")
             .watch_error_handler(handler);
         let reflector = change(reflector);
         let (status, stop) = (reflector.status(), CancellationToken::new());
@@ -524,7 +402,7 @@ impl Run {
         waited.expect("the reflector runs").clone()
     }
 
-    /// Waits until everything up to this version has arrived.
+    /// Waits until the sink has everything up to this version.
     pub(crate) async fn until_version(&mut self, version: u64) -> ReflectorStatus {
         let version = Some(ResourceVersion::from(version));
         self.until(|status| status.resource_version == version)

@@ -1,21 +1,27 @@
 //! The machine's rules, one by one. A `Rig` plays the world: it answers requests and moves the clock.
 
+mod dropped_changes;
 mod ends;
 mod lists;
-mod resync;
+mod not_found;
+mod periods;
+mod properties;
+mod settings;
 mod silence;
 mod streaming;
 mod versions;
 mod watches;
+mod world;
 
 use std::time::{Duration, Instant};
 
 use fastrand::Rng;
-use informer_store::{ReplaceEnd, ResourceVersion};
-use informer_wire::{ListMeta, ListOptions, ResourceVersionMatch};
+use informer_store::{ListEnd, ResourceVersion};
+use informer_wire::{ListMeta, ListOptions, ResourceVersionMatch, Status};
 
 use super::*;
-use crate::config::FirstList;
+use crate::config::ListMode;
+use crate::status::ReflectorPhase;
 
 pub(super) const SECOND: Duration = Duration::from_secs(1);
 pub(super) const MINUTE: Duration = Duration::from_secs(60);
@@ -28,7 +34,7 @@ pub(super) struct Rig {
     pub(super) actions: Vec<Action>,
 }
 
-/// A request that the machine made.
+/// A request of the machine.
 #[derive(Debug)]
 pub(super) enum Request {
     List(ListOptions),
@@ -36,9 +42,47 @@ pub(super) enum Request {
     StreamingList(ListOptions),
 }
 
+/// An error of this class.
+pub(super) fn error(class: ErrorClass) -> ListWatchError {
+    let status = |code, reason| ListWatchError::from(Status::failure(code, reason, ""));
+    match class {
+        ErrorClass::Expired => status(410, "Expired"),
+        ErrorClass::TooLarge => {
+            let message = "Too large resource version: 750, current: 10";
+            Status::failure(504, "Timeout", message).into()
+        }
+        ErrorClass::Busy => status(429, "TooManyRequests"),
+        ErrorClass::Refused => ListWatchError::refused("nobody there"),
+        ErrorClass::Transport => ListWatchError::transport("reset"),
+        ErrorClass::Timeout => ListWatchError::Timeout {
+            what: "response",
+            limit: SECOND,
+        },
+        ErrorClass::Unsupported => status(422, "Invalid"),
+        ErrorClass::NotFound => status(404, "NotFound"),
+        ErrorClass::Internal => status(500, "InternalError"),
+        ErrorClass::Unavailable => status(503, "ServiceUnavailable"),
+        ErrorClass::Other => status(403, "Forbidden"),
+    }
+}
+
+/// An error of this class, of a server that asks to wait.
+pub(super) fn error_asking(class: ErrorClass, wait: Duration) -> ListWatchError {
+    match error(class) {
+        ListWatchError::Status { status, .. } => ListWatchError::Status {
+            status,
+            retry_after: Some(wait),
+        },
+        error => error,
+    }
+}
+
 impl Rig {
     pub(super) fn new(config: ReflectorConfig) -> Self {
-        let mut machine = Machine::new(config, true, Rng::with_seed(3));
+        Self::of(Machine::new(config, true, Rng::with_seed(3)))
+    }
+
+    pub(super) fn of(mut machine: Machine) -> Self {
         let now = Instant::now();
         machine.handle_start(now);
         Self {
@@ -53,7 +97,7 @@ impl Rig {
         Self::new(ReflectorConfig::default().list_mode(ListMode::List))
     }
 
-    /// One that lists and has got as far as a watch from this version.
+    /// One that lists and watches from this version.
     pub(super) fn watching(version: u64) -> Self {
         let mut rig = Self::lists();
         rig.list();
@@ -62,21 +106,24 @@ impl Rig {
         rig
     }
 
-    /// Takes out the actions that wait.
-    pub(super) fn drain(&mut self) -> Vec<Action> {
-        let new: Vec<_> = std::iter::from_fn(|| self.machine.poll_action()).collect();
-        self.actions.extend(new.iter().cloned());
-        new
+    /// Takes the waiting actions.
+    pub(super) fn drain(&mut self) -> &[Action] {
+        let before = self.actions.len();
+        self.actions
+            .extend(std::iter::from_fn(|| self.machine.poll_action()));
+        &self.actions[before..]
     }
 
-    /// The next request, and how long it took to come.
+    /// The next request, and how long it took.
     pub(super) fn request(&mut self) -> (Request, Duration) {
         let start = self.now;
         for _ in 0..100 {
-            let request = self.drain().into_iter().find_map(|action| match action {
-                Action::List { options, .. } => Some(Request::List(options)),
-                Action::StreamingList { options, .. } => Some(Request::StreamingList(options)),
-                Action::Watch { options } => Some(Request::Watch(options)),
+            let request = self.drain().iter().find_map(|action| match action {
+                Action::List { options, .. } => Some(Request::List(options.clone())),
+                Action::StreamingList { options, .. } => {
+                    Some(Request::StreamingList(options.clone()))
+                }
+                Action::Watch { options } => Some(Request::Watch(options.clone())),
                 _ => None,
             });
             if let Some(request) = request {
@@ -84,7 +131,7 @@ impl Rig {
             }
             self.reach_deadline();
         }
-        panic!("no request comes");
+        panic!("no request");
     }
 
     pub(super) fn timed_list(&mut self) -> (ListOptions, Duration) {
@@ -120,6 +167,19 @@ impl Rig {
         self.now += time;
     }
 
+    /// Lets time pass, with everything that is due meanwhile.
+    pub(super) fn pass_with_timeouts(&mut self, time: Duration) {
+        let end = self.now + time;
+        let mut timeouts = 0;
+        while let Some(deadline) = self.machine.deadline().filter(|at| *at <= end) {
+            self.now = self.now.max(deadline);
+            self.machine.handle_timeout(self.now);
+            timeouts += 1;
+            assert!(timeouts < 10_000, "always due");
+        }
+        self.now = end;
+    }
+
     /// Lets the time pass to the deadline.
     pub(super) fn reach_deadline(&mut self) -> Duration {
         let deadline = self.machine.deadline().expect("a deadline");
@@ -133,7 +193,7 @@ impl Rig {
         self.machine.handle_opened(self.now);
     }
 
-    /// The watch that was asked for opens.
+    /// The requested watch opens.
     pub(super) fn watch_opens(&mut self) {
         self.watch();
         self.opens();
@@ -148,39 +208,31 @@ impl Rig {
         self.machine.handle_list_end(self.now, meta);
     }
 
-    pub(super) fn fails(&mut self, kind: FailureKind) {
-        self.machine.handle_error(self.now, Failure::new(kind));
+    pub(super) fn fails(&mut self, class: ErrorClass) {
+        self.machine.handle_error(self.now, error(class));
     }
 
     pub(super) fn ends(&mut self) {
         self.machine.handle_end(self.now);
     }
 
-    /// An event comes; if it may be applied, it is.
-    pub(super) fn event(&mut self, kind: EventKind, version: u64) -> Verdict {
-        let verdict = self
-            .machine
-            .handle_event(self.now, &EventMeta::new(kind, Some(version.into())));
-        self.machine.handle_applied();
-        verdict
+    pub(super) fn event(&mut self, event_type: EventType, version: u64) -> Route {
+        self.meta(&EventMeta::new(event_type, Some(version.into())))
     }
 
-    pub(super) fn bookmark(&mut self, version: u64) -> Verdict {
-        self.event(
-            EventKind::Bookmark {
-                initial_events_end: false,
-            },
-            version,
-        )
+    pub(super) fn meta(&mut self, meta: &EventMeta) -> Route {
+        self.machine.handle_event(self.now, meta)
     }
 
-    pub(super) fn marker(&mut self, version: u64) -> Verdict {
-        self.event(
-            EventKind::Bookmark {
-                initial_events_end: true,
-            },
-            version,
-        )
+    pub(super) fn bookmark(&mut self, version: u64) -> Route {
+        let initial_events_end = false;
+        self.event(EventType::Bookmark { initial_events_end }, version)
+    }
+
+    /// The bookmark that ends initial events.
+    pub(super) fn initial_events_end(&mut self, version: u64) -> Route {
+        let initial_events_end = true;
+        self.event(EventType::Bookmark { initial_events_end }, version)
     }
 
     pub(super) fn version(&self) -> Option<u64> {
@@ -189,28 +241,49 @@ impl Rig {
             .and_then(ResourceVersion::as_u64)
     }
 
-    pub(super) fn finished(&self) -> Vec<ReplaceEnd> {
+    /// The lists that were handed over.
+    pub(super) fn finished(&mut self) -> Vec<ListEnd> {
+        self.drain();
         let finished = |action: &Action| match action {
-            Action::FinishReplace(end) => Some(end.clone()),
+            Action::FinishList(end) => Some(end.clone()),
             _ => None,
         };
         self.actions.iter().filter_map(finished).collect()
     }
 
-    /// Whether streaming lists were given up.
-    pub(super) fn fell_back(&mut self) -> bool {
+    /// How many actions are like this.
+    pub(super) fn count(&mut self, like: impl Fn(&Action) -> bool) -> usize {
         self.drain();
-        let given_up = |action: &Action| matches!(action, Action::Notice(Notice::FellBack { .. }));
-        self.actions.iter().any(given_up)
+        self.actions.iter().filter(|action| like(action)).count()
     }
 
-    /// The faults that were reported.
-    pub(super) fn faults(&self) -> Vec<Fault> {
-        let fault = |action: &Action| match action {
-            Action::Notice(Notice::Failed { fault, .. }) => Some(*fault),
+    pub(super) fn dropped_lists(&mut self) -> usize {
+        self.count(|action| matches!(action, Action::DropList))
+    }
+
+    /// Whether streaming lists were given up.
+    pub(super) fn fell_back(&mut self) -> bool {
+        self.count(|action| matches!(action, Action::Report(Report::FellBack { .. }))) > 0
+    }
+
+    /// The reports, in short.
+    pub(super) fn reports(&mut self) -> Vec<String> {
+        self.drain();
+        let report = |action: &Action| match action {
+            Action::Report(report) => Some(report.to_string()),
             _ => None,
         };
-        self.actions.iter().filter_map(fault).collect()
+        self.actions.iter().filter_map(report).collect()
+    }
+
+    /// Whether each list might reuse the objects of the sink.
+    pub(super) fn reuses(&mut self) -> Vec<bool> {
+        self.drain();
+        let reuse = |action: &Action| match action {
+            Action::List { reuse, .. } | Action::StreamingList { reuse, .. } => Some(*reuse),
+            _ => None,
+        };
+        self.actions.iter().filter_map(reuse).collect()
     }
 }
 
@@ -224,8 +297,8 @@ pub(super) fn asked(options: &ListOptions) -> Option<u64> {
 
 pub(super) const NOT_OLDER: Option<ResourceVersionMatch> = Some(ResourceVersionMatch::NotOlderThan);
 
-pub(super) fn any_first() -> ReflectorConfig {
+pub(super) fn from_cache() -> ReflectorConfig {
     ReflectorConfig::default()
         .list_mode(ListMode::List)
-        .first_list(FirstList::Any)
+        .first_list_from_cache(true)
 }

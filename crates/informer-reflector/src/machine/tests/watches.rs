@@ -1,10 +1,10 @@
-//! Watches: their options, and what follows each kind of failure.
+//! Watches: their options, and what follows each class of error.
 
 use super::*;
 
 /// RF23
 #[test]
-fn watches_ask_for_random_ends_between_the_least_and_twice_that() {
+fn watches_request_random_timeouts_between_the_least_and_twice_that() {
     let config = ReflectorConfig::default()
         .list_mode(ListMode::List)
         .watch_timeout(SECOND);
@@ -29,12 +29,12 @@ fn watches_ask_for_random_ends_between_the_least_and_twice_that() {
 
 /// RF9, RF11, RF12; peers 16
 #[test]
-fn a_busy_or_absent_server_is_asked_again_for_the_same_watch() {
+fn busy_or_absent_server_is_asked_again_for_the_same_watch() {
     for kind in [
-        FailureKind::Busy,
-        FailureKind::Refused,
-        FailureKind::Transport,
-        FailureKind::Timeout,
+        ErrorClass::Busy,
+        ErrorClass::Refused,
+        ErrorClass::Transport,
+        ErrorClass::Timeout,
     ] {
         let mut rig = Rig::lists();
         rig.list();
@@ -63,11 +63,11 @@ fn a_busy_or_absent_server_is_asked_again_for_the_same_watch() {
 
 /// RF11; peers 16
 #[test]
-fn a_busy_server_inside_the_stream_is_waited_for_as_long_as_it_asks() {
+fn busy_server_inside_the_stream_is_waited_for_as_long_as_it_asks() {
     let mut rig = Rig::watching(10);
-    rig.event(EventKind::Added, 11);
-    let failure = Failure::new(FailureKind::Busy).retry_after(3 * SECOND);
-    rig.machine.handle_error(rig.now, failure);
+    rig.event(EventType::Added, 11);
+    let error = error_asking(ErrorClass::Busy, 3 * SECOND);
+    rig.machine.handle_error(rig.now, error);
     let (options, after) = rig.timed_watch();
     assert_eq!(asked(&options), Some(11));
     assert!(after >= 3 * SECOND, "too soon: {after:?}");
@@ -76,7 +76,7 @@ fn a_busy_server_inside_the_stream_is_waited_for_as_long_as_it_asks() {
 
 /// peers 2, 3; WL11
 #[test]
-fn an_expired_watch_leads_to_one_list_that_is_not_older() {
+fn expired_watch_leads_to_one_list_that_is_not_older() {
     for open in [false, true] {
         let mut rig = Rig::lists();
         rig.list();
@@ -84,9 +84,9 @@ fn an_expired_watch_leads_to_one_list_that_is_not_older() {
         rig.watch();
         if open {
             rig.opens();
-            rig.event(EventKind::Modified, 12);
+            rig.event(EventType::Modified, 12);
         }
-        rig.fails(FailureKind::Expired);
+        rig.fails(ErrorClass::Expired);
         let (options, after) = rig.timed_list();
         assert_eq!(asked(&options), Some(if open { 12 } else { 10 }));
         assert!(after >= SECOND / 2, "a herd comes at once: {after:?}");
@@ -98,28 +98,28 @@ fn an_expired_watch_leads_to_one_list_that_is_not_older() {
 
 /// peers 13
 #[test]
-fn lists_whose_version_expires_at_once_come_ever_more_slowly() {
+fn lists_whose_version_expires_at_once_are_ever_rarer() {
     let mut rig = Rig::lists();
     rig.list();
     let mut waits = Vec::new();
     for round in 1..=5 {
         rig.list_ends(round * 100);
         rig.watch_opens();
-        rig.fails(FailureKind::Expired);
+        rig.fails(ErrorClass::Expired);
         waits.push(rig.timed_list().1);
     }
     assert!(waits.is_sorted() && waits[4] >= 10 * SECOND, "{waits:?}");
 }
 
 #[test]
-fn a_watch_from_the_future_leads_to_the_newest_state_at_once_but_only_once() {
+fn watch_from_the_future_leads_to_the_newest_state_at_once_but_only_once() {
     let mut rig = Rig::watching(750);
-    rig.fails(FailureKind::TooLarge);
+    rig.fails(ErrorClass::TooLarge);
     let (options, after) = rig.timed_list();
     assert_eq!((options.resource_version, after), (None, Duration::ZERO));
     rig.list_ends(10);
     rig.watch_opens();
-    rig.fails(FailureKind::TooLarge);
+    rig.fails(ErrorClass::TooLarge);
     let (options, after) = rig.timed_list();
     assert_eq!(options.resource_version, None);
     assert!(after >= SECOND / 2, "too soon: {after:?}");
@@ -127,8 +127,8 @@ fn a_watch_from_the_future_leads_to_the_newest_state_at_once_but_only_once() {
 
 /// RF13, RF26; peers 17
 #[test]
-fn internal_errors_are_met_by_watches_first_and_by_a_list_in_the_end() {
-    for kind in [FailureKind::Internal, FailureKind::Unavailable] {
+fn internal_errors_are_followed_by_watches_and_then_by_a_list() {
+    for kind in [ErrorClass::Internal, ErrorClass::Unavailable] {
         let mut rig = Rig::watching(10);
         for _ in 0..3 {
             rig.fails(kind);
@@ -144,31 +144,35 @@ fn internal_errors_are_met_by_watches_first_and_by_a_list_in_the_end() {
 
 /// RF13
 #[test]
-fn internal_errors_far_apart_have_nothing_to_do_with_each_other() {
+fn internal_errors_far_apart_are_not_added_up() {
     let mut rig = Rig::watching(10);
     for _ in 0..10 {
         rig.pass(2 * MINUTE);
-        rig.fails(FailureKind::Internal);
+        rig.fails(ErrorClass::Internal);
         rig.watch_opens();
     }
     assert_eq!(rig.machine.counts().lists, 1);
 }
 
 #[test]
-fn progress_between_internal_errors_forgives_them() {
+fn progress_clears_internal_errors() {
     let mut rig = Rig::watching(10);
     for version in 11..30 {
-        rig.fails(FailureKind::Internal);
+        rig.fails(ErrorClass::Internal);
         rig.watch_opens();
-        rig.event(EventKind::Modified, version);
+        rig.event(EventType::Modified, version);
     }
     assert_eq!(rig.machine.counts().lists, 1);
 }
 
 /// RF8
 #[test]
-fn other_failures_of_a_watch_wait_and_list() {
-    for kind in [FailureKind::Other, FailureKind::Unsupported] {
+fn other_failures_of_a_watch_lead_to_a_list_after_a_wait() {
+    for kind in [
+        ErrorClass::Other,
+        ErrorClass::Unsupported,
+        ErrorClass::NotFound,
+    ] {
         let mut rig = Rig::lists();
         rig.list();
         rig.list_ends(10);
@@ -182,7 +186,7 @@ fn other_failures_of_a_watch_wait_and_list() {
 
 /// peers 19
 #[test]
-fn a_list_that_works_does_not_shorten_the_waits_of_a_watch_that_does_not() {
+fn list_that_works_does_not_shorten_the_waits_of_a_watch_that_does_not() {
     let mut rig = Rig::lists();
     rig.list();
     let end = rig.now + 5 * MINUTE;
@@ -190,7 +194,7 @@ fn a_list_that_works_does_not_shorten_the_waits_of_a_watch_that_does_not() {
     while rig.now < end {
         rig.list_ends(10);
         rig.watch();
-        rig.fails(FailureKind::Other);
+        rig.fails(ErrorClass::Other);
         rig.list();
         rounds += 1;
     }
@@ -203,64 +207,47 @@ fn lasting_health_makes_the_next_wait_short() {
     let mut rig = Rig::lists();
     rig.list();
     (0..6).for_each(|_| {
-        rig.fails(FailureKind::Other);
+        rig.fails(ErrorClass::Other);
         rig.list();
     });
     rig.list_ends(10);
     rig.watch_opens();
     rig.pass(3 * MINUTE);
-    rig.fails(FailureKind::Other);
+    rig.fails(ErrorClass::Other);
     let (_, after) = rig.timed_list();
     assert!(after < 2 * SECOND, "{after:?}");
 }
 
-/// peers 24
+/// An object of another kind, without a name, or none at all: the event may concern any object. INV-REFL-5
 #[test]
-fn a_watch_that_does_not_open_is_asked_for_again_without_a_list() {
-    let mut rig = Rig::lists();
-    rig.list();
-    rig.list_ends(10);
-    rig.watch();
-    let (options, after) = rig.timed_watch();
-    assert_eq!(asked(&options), Some(10));
-    assert!(after < MINUTE, "{after:?}");
-    assert!(matches!(
-        rig.faults()[..],
-        [Fault::Timeout {
-            what: "answer to a watch",
-            ..
-        }]
-    ));
-}
-
-#[test]
-fn an_object_without_a_name_forces_a_repair_and_no_loop() {
-    let mut rig = Rig::watching(10);
-    let mut waits = Vec::new();
-    for _ in 0..6 {
-        let event = EventMeta::new(EventKind::Added, Some(11.into())).named(false);
-        assert_eq!(rig.machine.handle_event(rig.now, &event), Verdict::Skip);
-        rig.machine.handle_applied();
-        let (options, after) = rig.timed_list();
-        assert_eq!(asked(&options), Some(10));
-        waits.push(after);
-        rig.list_ends(10);
-        rig.watch_opens();
+fn event_without_a_key_leads_to_a_list_and_no_loop() {
+    for event_type in [EventType::Added, EventType::Modified, EventType::Deleted] {
+        let mut rig = Rig::watching(10);
+        let mut waits = Vec::new();
+        for _ in 0..6 {
+            let event = EventMeta::new(event_type, Some(11.into())).keyed(false);
+            assert_eq!(rig.meta(&event), Route::Skip);
+            let (options, after) = rig.timed_list();
+            assert_eq!(asked(&options), Some(10));
+            waits.push(after);
+            rig.list_ends(10);
+            rig.watch_opens();
+        }
+        assert!(
+            waits[..4].is_sorted() && waits[5] > 20 * SECOND,
+            "{waits:?}"
+        );
     }
-    assert!(
-        waits[..4].is_sorted() && waits[5] > 20 * SECOND,
-        "{waits:?}"
-    );
 }
 
 #[test]
-fn failures_are_counted_until_something_goes_well() {
+fn attempts_count_failures_until_something_goes_well() {
     let mut rig = Rig::lists();
     rig.list();
     for attempts in 1..4 {
-        rig.fails(FailureKind::Refused);
+        rig.fails(ErrorClass::Refused);
         assert_eq!(rig.machine.attempts(), attempts);
-        assert_eq!(rig.machine.phase(), Phase::Waiting);
+        assert_eq!(rig.machine.phase(), ReflectorPhase::Waiting);
         assert!(rig.machine.retry_at().is_some());
         rig.list();
     }
@@ -270,33 +257,31 @@ fn failures_are_counted_until_something_goes_well() {
 }
 
 #[test]
-fn failures_are_sorted_by_what_the_server_says() {
-    use informer_wire::{Status, StatusDetails};
+fn errors_are_classified_by_what_the_server_says() {
     let status = |code, reason: &str, message: &str| Status::failure(code, reason, message);
-    let kind = |status: Status| FailureKind::from(&status);
-    assert_eq!(kind(status(410, "Gone", "")), FailureKind::Expired);
-    assert_eq!(kind(status(410, "Expired", "")), FailureKind::Expired);
-    assert_eq!(kind(status(0, "Expired", "")), FailureKind::Expired);
+    let kind = |status: Status| ErrorClass::from(&status);
+    assert_eq!(kind(status(410, "Gone", "")), ErrorClass::Expired);
+    assert_eq!(kind(status(410, "Expired", "")), ErrorClass::Expired);
+    assert_eq!(kind(status(0, "Expired", "")), ErrorClass::Expired);
     // RF21: a cause, or only words.
     let words = "Too large resource version: 750, current: 10";
-    assert_eq!(kind(status(504, "Timeout", words)), FailureKind::TooLarge);
+    assert_eq!(kind(status(504, "Timeout", words)), ErrorClass::TooLarge);
     let mut cause = status(504, "Timeout", "");
     let json = r#"{"causes":[{"reason":"ResourceVersionTooLarge"}],"retryAfterSeconds":1}"#;
-    cause.details = Some(serde_json::from_str::<StatusDetails>(json).unwrap());
-    assert_eq!(kind(cause), FailureKind::TooLarge);
+    cause.details = serde_json::from_str(json).unwrap();
+    assert_eq!(kind(cause), ErrorClass::TooLarge);
     assert_eq!(
         kind(status(504, "Timeout", "slow")),
-        FailureKind::Unavailable
+        ErrorClass::Unavailable
     );
-    assert_eq!(kind(status(429, "", "")), FailureKind::Busy);
-    assert_eq!(kind(status(422, "Invalid", "")), FailureKind::Unsupported);
-    assert_eq!(kind(status(406, "", "")), FailureKind::Unsupported);
-    assert_eq!(
-        kind(status(500, "InternalError", "")),
-        FailureKind::Internal
-    );
-    assert_eq!(kind(status(0, "InternalError", "")), FailureKind::Internal);
-    assert_eq!(kind(status(503, "", "")), FailureKind::Unavailable);
-    assert_eq!(kind(status(403, "Forbidden", "")), FailureKind::Other);
-    assert_eq!(kind(status(302, "", "")), FailureKind::Other);
+    assert_eq!(kind(status(429, "", "")), ErrorClass::Busy);
+    assert_eq!(kind(status(422, "Invalid", "")), ErrorClass::Unsupported);
+    assert_eq!(kind(status(406, "", "")), ErrorClass::Unsupported);
+    assert_eq!(kind(status(500, "InternalError", "")), ErrorClass::Internal);
+    assert_eq!(kind(status(0, "InternalError", "")), ErrorClass::Internal);
+    assert_eq!(kind(status(503, "", "")), ErrorClass::Unavailable);
+    assert_eq!(kind(status(403, "Forbidden", "")), ErrorClass::Other);
+    assert_eq!(kind(status(404, "NotFound", "")), ErrorClass::NotFound);
+    assert_eq!(kind(status(0, "NotFound", "")), ErrorClass::NotFound);
+    assert_eq!(kind(status(302, "", "")), ErrorClass::Other);
 }
