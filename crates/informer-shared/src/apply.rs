@@ -1,234 +1,189 @@
-//! Decides what deltas do to the cache and what handlers hear of it. Pure: no locks, no I/O, no user code.
+//! Applies deltas to the store and decides which events handlers receive. Pure: no locks, no I/O, no clock.
 
 use std::sync::Arc;
 
 use informer_delta_fifo::{Deleted, Delta};
-use informer_store::{Known, Object, ObjectKey};
+use informer_store::{Deletion, Object, ObjectKey, ObjectVersion, Relation, Transaction};
 
 use crate::event::{Cause, Event};
-use crate::notification::Notification;
+use crate::notification::{Delivery, Notification};
 
-/// What deltas are applied to: the cache, under one write.
-pub(crate) trait Cache<K> {
-    fn get(&self, key: &ObjectKey) -> Option<Arc<K>>;
-    fn put(&mut self, key: &ObjectKey, object: Arc<K>);
-    /// Takes an object out. `last` is its last state, where the server told of the deletion.
-    fn remove(&mut self, key: &ObjectKey, last: Option<&Arc<K>>);
-    /// The newest copy of the object cannot be read; what is cached stays.
-    fn mark_stale(&mut self, key: &ObjectKey);
-    /// A list held the very copy that is cached: it is the newest.
-    fn confirm(&mut self, key: &ObjectKey);
-}
-
-/// How a new UID under an old name is told.
+/// How handlers receive an object that was deleted and created again under the same name, with a new UID.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum RecreatedAs {
     /// As the old object's deletion, whose final state is unknown, and the new object's addition.
     #[default]
     DeletedAndAdded,
-    /// As one update, as client-go does.
+    /// As one update, as in client-go.
     Updated,
 }
 
-/// What became of deltas.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Counts {
-    /// Deltas that changed the cache.
-    pub(crate) applied: u64,
-    /// Deltas that had nothing to tell: the copy was cached, or the deleted object was not.
-    pub(crate) without_effect: u64,
-    /// Objects set aside.
-    pub(crate) set_aside: u64,
+/// What holds for all deltas of a batch.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Rules {
+    pub(crate) recreated: RecreatedAs,
+    /// The deltas belong to the first list.
+    pub(crate) initial: bool,
+    /// The server's resource versions went back: equal versions do not mean equal objects.
+    pub(crate) rewind: bool,
+    /// Some handler receives the unchanged objects of lists and resyncs.
+    pub(crate) unchanged: bool,
 }
 
-/// Applies deltas to a cache and collects what handlers hear.
+/// How many deltas had which result.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Counts {
+    /// The store was changed.
+    pub(crate) applied: u64,
+    /// The store was left as it was: it had the object, or not the deleted one.
+    pub(crate) without_effect: u64,
+    /// The object was marked as stale.
+    pub(crate) undecodable: u64,
+}
+
+/// Applies deltas in a transaction of the store and collects notifications.
 ///
-/// Whether an object is added, updated or deleted is decided by what the cache holds, not by the kind of the delta,
-/// so that each handler's history of a key is legal whatever arrives.
-pub(crate) struct Applier<'a, K, C> {
-    cache: &'a mut C,
-    recreated: RecreatedAs,
-    /// The deltas belong to the first list.
-    initial: bool,
-    /// The server went back in time.
-    rewind: bool,
-    /// Somebody wants to hear of objects that did not change.
-    reminds: bool,
+/// Whether an object is added, updated or deleted is decided by what the store holds and not by the type of the delta, so
+/// that each handler's history of a key is legal whatever is received. Which of two objects is the newer one was decided
+/// by the queue.
+pub(crate) struct Applier<'a, 's, K: Object> {
+    store: &'a mut Transaction<'s, K>,
+    rules: Rules,
     pub(crate) notifications: Vec<Notification<K>>,
     pub(crate) counts: Counts,
 }
 
-impl<'a, K: Object, C: Cache<K>> Applier<'a, K, C> {
-    pub(crate) fn new(cache: &'a mut C, recreated: RecreatedAs, initial: bool) -> Self {
-        let (notifications, counts) = (Vec::new(), Counts::default());
+impl<'a, 's, K: Object> Applier<'a, 's, K> {
+    pub(crate) fn new(store: &'a mut Transaction<'s, K>, rules: Rules) -> Self {
         Self {
-            cache,
-            recreated,
-            initial,
-            rewind: false,
-            reminds: true,
-            notifications,
-            counts,
+            store,
+            rules,
+            notifications: Vec::new(),
+            counts: Counts::default(),
         }
-    }
-
-    /// Says whether the server went back in time. If so it may have given the version of a cached copy to another.
-    pub(crate) const fn rewind(mut self, rewind: bool) -> Self {
-        self.rewind = rewind;
-        self
-    }
-
-    /// Says whether anybody hears of objects that did not change. If not, a list of them costs nothing here.
-    pub(crate) const fn reminds(mut self, reminds: bool) -> Self {
-        self.reminds = reminds;
-        self
     }
 
     /// Applies the deltas of one key, oldest first.
-    pub(crate) fn apply_all(&mut self, key: &ObjectKey, deltas: impl Iterator<Item = Delta<K>>) {
-        let mut deltas = deltas.peekable();
-        while let Some(delta) = deltas.next() {
-            if self.recreated == RecreatedAs::Updated && is_recreation(&delta, deltas.peek()) {
-                // The deletion was inferred from the new UID; the update tells of both.
+    pub(crate) fn apply(&mut self, key: &ObjectKey, deltas: &[Delta<K>]) {
+        for (at, delta) in deltas.iter().enumerate() {
+            let next = deltas.get(at + 1);
+            if self.rules.recreated == RecreatedAs::Updated && is_recreation(delta, next) {
+                // The deletion was inferred from the new UID; the update stands for both.
                 self.counts.without_effect += 1;
                 continue;
             }
-            self.apply(key, delta);
-        }
-    }
-
-    fn apply(&mut self, key: &ObjectKey, delta: Delta<K>) {
-        match delta {
-            Delta::Added(object) | Delta::Updated(object) => self.put(key, object, Cause::Watch),
-            Delta::Replaced(object) => self.put(key, object, Cause::Relist),
-            Delta::Sync(_) => self.remind(key, Cause::Resync),
-            Delta::Deleted(deleted) => self.delete(key, deleted),
-            Delta::SetAside(_) => {
-                self.cache.mark_stale(key);
-                self.counts.set_aside += 1;
+            match delta {
+                Delta::Added(object) | Delta::Updated(object) => {
+                    self.put(key, object, Cause::Watch);
+                }
+                Delta::Replaced(object) => self.put(key, object, Cause::Relist),
+                Delta::Sync(_) => self.repeat(key, Cause::Resync),
+                Delta::Deleted(deleted) => self.delete(key, deleted),
+                Delta::Undecodable(_) => {
+                    self.store.mark_stale(key);
+                    self.counts.undecodable += 1;
+                }
             }
         }
     }
 
-    fn put(&mut self, key: &ObjectKey, new: Arc<K>, cause: Cause) {
-        let Some(old) = self.cache.get(key) else {
-            self.cache.put(key, Arc::clone(&new));
-            self.counts.applied += 1;
-            return self.tell(
-                key,
-                Event::Added {
-                    object: new,
-                    initial: self.initial,
-                },
-            );
+    fn put(&mut self, key: &ObjectKey, new: &Arc<K>, cause: Cause) {
+        let stored = self.store.get(key).cloned();
+        let is_unchanged = |old: &Arc<K>, relation| {
+            Arc::ptr_eq(old, new) || (relation == Relation::Same && !self.rules.rewind)
         };
-        if Arc::ptr_eq(&old, &new) || (!self.rewind && is_same_copy(&*old, &*new)) {
-            return match cause {
-                Cause::Relist => {
-                    self.cache.confirm(key);
-                    self.remind(key, cause);
+        let event = match stored {
+            None => self.added(new),
+            Some(old) => {
+                let relation = ObjectVersion::of(&**new).relation_to(&ObjectVersion::of(&*old));
+                if is_unchanged(&old, relation) {
+                    return self.put_unchanged(key, cause);
                 }
-                Cause::Watch | Cause::Resync => self.counts.without_effect += 1,
-            };
-        }
-        self.cache.put(key, Arc::clone(&new));
+                if relation == Relation::Recreated
+                    && self.rules.recreated == RecreatedAs::DeletedAndAdded
+                {
+                    self.notify(key, Delivery::deletion(old, None, true));
+                    self.added(new)
+                } else {
+                    let new = Arc::clone(new);
+                    Event::Updated { old, new, cause }
+                }
+            }
+        };
+        self.store.upsert(key.clone(), Arc::clone(new));
         self.counts.applied += 1;
-        if is_same_life(&*old, &*new) || self.recreated == RecreatedAs::Updated {
-            return self.tell(key, Event::Updated { old, new, cause });
-        }
-        self.tell(
-            key,
-            Event::Deleted {
-                object: old,
-                final_state_unknown: true,
-            },
-        );
-        self.tell(
-            key,
-            Event::Added {
-                object: new,
-                initial: self.initial,
-            },
-        );
+        self.notify(key, event);
     }
 
-    fn delete(&mut self, key: &ObjectKey, deleted: Deleted<K>) {
-        let Some(old) = self.cache.get(key) else {
-            self.counts.without_effect += 1;
-            return;
-        };
-        let unknown = deleted.is_final_state_unknown();
-        let last = deleted.into_object();
-        let (last, unknown) = if is_same_life(&*old, &*last) {
-            (Some(last), unknown)
-        } else if is_newer(&*old, &*last) {
-            // The end of an earlier life, which is long told.
-            self.counts.without_effect += 1;
-            return;
+    fn added(&self, object: &Arc<K>) -> Event<K> {
+        Event::Added {
+            object: Arc::clone(object),
+            initial: self.rules.initial,
+        }
+    }
+
+    /// The store has this very object. That a list has it too means that it is the newest.
+    fn put_unchanged(&mut self, key: &ObjectKey, cause: Cause) {
+        if cause == Cause::Relist {
+            self.store.clear_stale(key);
+            self.repeat(key, cause);
         } else {
-            // A later life ended; so this one did too, unseen.
-            (None, true)
-        };
-        self.cache.remove(key, last.as_ref().filter(|_| !unknown));
-        self.counts.applied += 1;
-        let last = last.filter(|last| !Arc::ptr_eq(last, &old));
-        self.notifications
-            .push(Notification::deletion(key.clone(), old, last, unknown));
+            self.counts.without_effect += 1;
+        }
     }
 
-    /// Reminds of what is cached. Brings nothing back.
-    fn remind(&mut self, key: &ObjectKey, cause: Cause) {
+    /// Sends the stored object again, unchanged. What is not stored is not brought back.
+    fn repeat(&mut self, key: &ObjectKey, cause: Cause) {
         self.counts.without_effect += 1;
-        if !self.reminds {
+        if !self.rules.unchanged {
             return;
         }
-        let Some(object) = self.cache.get(key) else {
-            return;
-        };
-        let event = Event::Updated {
-            old: Arc::clone(&object),
-            new: object,
-            cause,
-        };
-        self.notifications
-            .push(Notification::reminder(key.clone(), event));
+        if let Some(object) = self.store.get(key) {
+            let (old, new) = (Arc::clone(object), Arc::clone(object));
+            self.notify(key, Event::Updated { old, new, cause });
+        }
     }
 
-    fn tell(&mut self, key: &ObjectKey, event: Event<K>) {
-        self.notifications
-            .push(Notification::change(key.clone(), event));
+    fn delete(&mut self, key: &ObjectKey, deleted: &Deleted<K>) {
+        let Some(stored) = self.store.get(key).cloned() else {
+            self.counts.without_effect += 1;
+            return;
+        };
+        let last = deleted.object();
+        let (version, stored_version) = (ObjectVersion::of(&**last), ObjectVersion::of(&*stored));
+        if !version.deletes(&stored_version) {
+            self.counts.without_effect += 1;
+            return;
+        }
+        // If a later object of the key was deleted, the stored one was too, unseen.
+        let is_later = version.relation_to(&stored_version) == Relation::Recreated;
+        let is_unknown = is_later || deleted.is_final_state_unknown();
+        if is_unknown {
+            self.store.remove(key);
+        } else {
+            // Leaves an overlay of a later object alone.
+            self.store.delete(key, &Deletion::of(Arc::clone(last)));
+        }
+        let is_other = !is_later && !Arc::ptr_eq(last, &stored);
+        let last = is_other.then(|| Arc::clone(last));
+        self.notify(key, Delivery::deletion(stored, last, is_unknown));
+        self.counts.applied += 1;
+    }
+
+    fn notify(&mut self, key: &ObjectKey, delivery: impl Into<Delivery<K>>) {
+        self.notifications.push((key.clone(), delivery.into()));
     }
 }
 
-/// True for the end of a life that was not seen, right before the next life.
+/// Returns `true` for a tombstone right before an object of the same key.
 fn is_recreation<K>(delta: &Delta<K>, next: Option<&Delta<K>>) -> bool {
-    let ends = matches!(delta, Delta::Deleted(Deleted::FinalStateUnknown(_)));
-    let begins = matches!(
+    let is_tombstone = matches!(delta, Delta::Deleted(Deleted::FinalStateUnknown(_)));
+    let is_object = matches!(
         next,
         Some(Delta::Added(_) | Delta::Updated(_) | Delta::Replaced(_))
     );
-    ends && begins
-}
-
-fn is_same_copy<K: Object>(old: &K, new: &K) -> bool {
-    Known::of(old).is_same_copy(&Known::of(new))
-}
-
-/// False only if both have a UID and they differ.
-fn is_same_life<K: Object>(old: &K, new: &K) -> bool {
-    match (old.uid(), new.uid()) {
-        (Some(old), Some(new)) => old == new,
-        _ => true,
-    }
-}
-
-/// True if `old` is known to be newer than `last`.
-fn is_newer<K: Object>(old: &K, last: &K) -> bool {
-    match (old.resource_version(), last.resource_version()) {
-        (Some(old), Some(last)) => last.is_older_than(&old),
-        _ => false,
-    }
+    is_tombstone && is_object
 }
 
 #[cfg(test)]

@@ -1,44 +1,147 @@
-//! How running an informer fails.
+//! How handlers and informers fail and end.
 
+use std::any::Any;
+use std::error::Error as StdError;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use crate::handler::HandlerFailure;
+use informer_store::{IndexError, SelectorError};
 
-/// The informer has stopped; it takes no more handlers and cannot be started again.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("the informer has stopped and cannot be used any more; make a new one")]
+/// An error of any type, as handlers may return it.
+pub type BoxError = Box<dyn StdError + Send + Sync>;
+
+/// A failed call of a handler.
+#[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
-pub struct InformerStopped;
+pub enum HandlerError {
+    /// The handler panicked.
+    #[error("handler panicked: {message}")]
+    Panicked {
+        /// The text of the panic.
+        message: Arc<str>,
+    },
+    /// The handler returned an error.
+    #[error("handler returned an error")]
+    Failed {
+        /// The error.
+        source: Arc<dyn StdError + Send + Sync>,
+    },
+}
 
-/// Why an informer did not start, or ended other than by being stopped.
+impl HandlerError {
+    pub(crate) fn from_panic(panic: &(dyn Any + Send)) -> Self {
+        Self::Panicked {
+            message: panic_message(panic),
+        }
+    }
+}
+
+/// Why a handler receives no more events.
+#[derive(Debug, Clone, thiserror::Error)]
+#[non_exhaustive]
+pub enum EndReason {
+    /// It was removed.
+    #[error("handler was removed")]
+    Removed,
+    /// The informer stopped.
+    #[error("informer stopped")]
+    InformerStopped,
+    /// Its bounded queue was full.
+    #[error(
+        "handler queue is full with {limit} events; make the handler faster, or its queue larger or coalescing"
+    )]
+    QueueFull {
+        /// How many events its queue holds at most.
+        limit: usize,
+    },
+    /// A call failed, and the handler's [policy](crate::FailurePolicy) is not to continue.
+    #[error("handler failed and was stopped")]
+    Failed(#[source] HandlerError),
+    /// No thread could be started for it.
+    #[error("cannot start a thread for the handler")]
+    NoThread(#[source] Arc<std::io::Error>),
+}
+
+/// Why an informer or process loop cannot be used, or ended other than by being stopped.
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum RunError {
-    /// It was started before. An informer runs once.
-    #[error("the informer was started before and runs only once; make a new one to run again")]
+    /// It was started before.
+    #[error("informer was started before and runs only once; make a new one to run again")]
     AlreadyStarted,
-    /// It was stopped before it was started.
-    #[error("the informer was stopped and cannot be started any more; make a new one")]
+    /// It was stopped: it takes no handlers and cannot be started.
+    #[error("informer was stopped and cannot be used any more; make a new one")]
     Stopped,
     /// There is no tokio runtime to start it in.
-    #[error("there is no tokio runtime here; start the informer inside of one")]
+    #[error("no tokio runtime; start the informer within one")]
     NoRuntime,
+    /// The wait was refused: it was called within a handler whose end it would have to wait for.
+    #[error(
+        "a handler cannot wait for the end of its own informer; return from the handler instead"
+    )]
+    WithinHandler,
     /// A handler failed whose policy is to stop the informer.
-    #[error("the handler {handler:?} failed, and its policy is to stop the informer")]
+    #[error("handler {handler:?} failed, and its policy is to stop the informer")]
     Handler {
         /// The handler's name.
         handler: Arc<str>,
-        /// How it failed.
-        source: HandlerFailure,
+        /// The failure.
+        source: HandlerError,
     },
-    /// A part of the informer itself panicked.
+    /// A part of the informer panicked.
     #[error(
-        "the informer's {part} panicked: {message}; this is a bug of the informer or of its lister-watcher"
+        "{part} panicked: {message}; the cause is in the lister-watcher, the objects' type or the informer itself"
     )]
     Panicked {
-        /// Which part, as `reflector`.
+        /// The part, as `reflector`.
         part: &'static str,
-        /// What the panic said.
+        /// The text of the panic.
         message: Arc<str>,
     },
+}
+
+/// Why an informer or a factory cannot be made.
+#[derive(Debug, Clone, thiserror::Error)]
+#[non_exhaustive]
+pub enum BuildError {
+    /// Two indexes have one name.
+    #[error(transparent)]
+    Index(#[from] IndexError),
+    /// A selector does not parse.
+    #[error("invalid selector of the reflector's configuration")]
+    Selector(#[from] SelectorError),
+}
+
+impl RunError {
+    pub(crate) fn from_panic(part: &'static str, panic: &(dyn Any + Send)) -> Self {
+        Self::Panicked {
+            part,
+            message: panic_message(panic),
+        }
+    }
+}
+
+/// Returns the text of what `catch_unwind` caught.
+pub(crate) fn panic_message(panic: &(dyn Any + Send)) -> Arc<str> {
+    let text = panic
+        .downcast_ref::<&str>()
+        .copied()
+        .or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+    Arc::from(text.unwrap_or("a value that is no text"))
+}
+
+/// Calls a hook of the user. A panic in it is logged, and has no other effect.
+pub(crate) fn call_hook(hook: &'static str, call: impl FnOnce()) {
+    if let Err(panic) = catch_unwind(AssertUnwindSafe(call)) {
+        let error = &*panic_message(&*panic);
+        tracing::error!(hook, error, "hook panicked");
+    }
+}
+
+/// Returns an error with all its causes in one line.
+pub(crate) fn chain(error: &(dyn StdError + 'static)) -> String {
+    let causes = std::iter::successors(error.source(), |cause: &&'_ (dyn StdError + 'static)| {
+        (*cause).source()
+    });
+    causes.fold(error.to_string(), |line, cause| format!("{line}: {cause}"))
 }

@@ -1,85 +1,55 @@
-//! What the controller hands to the processor: one event for one key, and for whom it is.
+//! What the process loop hands to the processor: events of the cache, and which handlers receive them.
 
 use std::sync::Arc;
 
 use informer_store::ObjectKey;
 
-use crate::event::Event;
+use crate::event::{Cause, Event};
 
-/// A change of the cache that handlers are to hear of.
-pub(crate) struct Notification<K> {
-    pub(crate) key: ObjectKey,
-    pub(crate) delivery: Delivery<K>,
-    pub(crate) audience: Audience,
-}
+/// An event of the cache, of one key.
+pub(crate) type Notification<K> = (ObjectKey, Delivery<K>);
 
-/// An event on its way to a handler.
+/// An event for a handler.
 pub(crate) struct Delivery<K> {
     pub(crate) event: Event<K>,
-    /// For a deletion: the state that the handler knows, where the deletion brought another. A filter judges by it,
-    /// so that a handler hears of the end of all that it has heard of.
-    pub(crate) known: Option<Arc<K>>,
+    /// For a deletion that carries another state than the handler has: the state that it has. Filters decide by it, so
+    /// that a handler receives the deletion of every object that it received.
+    pub(crate) before: Option<Arc<K>>,
 }
 
-/// Which handlers hear of a notification.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Audience {
-    All,
-    /// Only handlers with a resync period: nothing has changed.
-    Resyncing,
-}
-
-impl<K> Notification<K> {
-    /// A change, which all handlers hear of.
-    pub(crate) fn change(key: ObjectKey, event: Event<K>) -> Self {
-        Self {
-            key,
-            delivery: event.into(),
-            audience: Audience::All,
-        }
-    }
-
-    /// The end of an object that was cached as `known`.
-    pub(crate) fn deletion(
-        key: ObjectKey,
-        known: Arc<K>,
-        object: Option<Arc<K>>,
-        final_state_unknown: bool,
-    ) -> Self {
-        let delivery = match object {
-            Some(object) => Delivery {
-                event: Event::Deleted {
-                    object,
-                    final_state_unknown,
-                },
-                known: Some(known),
-            },
-            None => Event::Deleted {
-                object: known,
-                final_state_unknown,
-            }
-            .into(),
+impl<K> Delivery<K> {
+    /// Makes the deletion of an object that was cached as `before`. `last` is its last state, where that is another.
+    pub(crate) fn deletion(before: Arc<K>, last: Option<Arc<K>>, unknown: bool) -> Self {
+        let (object, before) = match last {
+            Some(last) => (last, Some(before)),
+            None => (before, None),
         };
-        Self {
-            key,
-            delivery,
-            audience: Audience::All,
-        }
+        let event = Event::Deleted {
+            object,
+            final_state_unknown: unknown,
+        };
+        Self { event, before }
     }
 
-    /// A reminder of an object that did not change.
-    pub(crate) fn reminder(key: ObjectKey, event: Event<K>) -> Self {
-        Self {
-            key,
-            delivery: event.into(),
-            audience: Audience::Resyncing,
+    /// Returns `true` if a handler receives it: any handler a change, one with a resync period an unchanged object of a
+    /// relist, and one that is due a resync.
+    pub(crate) fn is_for(&self, has_period: bool, is_due: bool) -> bool {
+        match &self.event {
+            Event::Updated { cause, .. } if self.event.is_unchanged() => match cause {
+                Cause::Resync => is_due,
+                Cause::Watch | Cause::Relist => has_period,
+            },
+            _ => true,
         }
     }
 }
 
 impl<K> From<Event<K>> for Delivery<K> {
     fn from(event: Event<K>) -> Self {
-        Self { event, known: None }
+        Self {
+            event,
+            before: None,
+        }
     }
 }
 
@@ -87,7 +57,7 @@ impl<K> Clone for Delivery<K> {
     fn clone(&self) -> Self {
         Self {
             event: self.event.clone(),
-            known: self.known.clone(),
+            before: self.before.clone(),
         }
     }
 }

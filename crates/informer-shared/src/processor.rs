@@ -1,174 +1,153 @@
-//! Fan-out: hands what changed to each handler's queue. It never waits for a handler.
+//! Fan-out: pushes notifications into each handler's queue, and knows who is due for a resync. It never waits.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use informer_store::{Object, ObjectKey, mutant};
+use informer_store::{Object, ObjectKey};
+use tokio::sync::watch;
 use tokio::time::Instant;
 
-use crate::event::{Cause, Event};
-use crate::handler::{Arrival, Listener, Registry, Runner};
-use crate::notification::{Audience, Delivery, Notification};
-use crate::queue::Replay;
-use crate::resync::Schedule;
+use crate::event::Event;
+use crate::handler::Listener;
+use crate::notification::{Delivery, Notification};
+use crate::schedule::Schedule;
 
-/// The handlers as the controller sees them. Only the controller uses it.
+/// The listeners of one informer as its process loop uses them.
+///
+/// # Invariants
+/// - No listener whose queue takes no more events is kept, so that none is ever due.
+/// - `resync_at` has the earliest due time of a listener, and none before the first list is applied.
 #[doc(alias = "sharedProcessor")]
 pub(crate) struct Processor<K> {
-    registry: Arc<Registry<K>>,
-    active: Vec<Active<K>>,
-    source_synced: bool,
+    /// By their ids, which is the order in which they were added.
+    listeners: BTreeMap<u64, Recipient<K>>,
+    /// When the reflector is to queue a resync.
+    resync_at: watch::Sender<Option<Instant>>,
+    is_synced: bool,
 }
 
-struct Active<K> {
+struct Recipient<K> {
     listener: Arc<Listener<K>>,
     schedule: Option<Schedule>,
 }
 
-/// A handler whose code is to be started.
-pub(crate) struct Start<K> {
-    pub(crate) listener: Arc<Listener<K>>,
-    pub(crate) runner: Runner,
-}
-
 impl<K: Object> Processor<K> {
-    pub(crate) const fn new(registry: Arc<Registry<K>>) -> Self {
+    pub(crate) const fn new(resync_at: watch::Sender<Option<Instant>>) -> Self {
         Self {
-            registry,
-            active: Vec::new(),
-            source_synced: false,
+            listeners: BTreeMap::new(),
+            resync_at,
+            is_synced: false,
         }
     }
 
-    /// Takes in handlers that were added and drops those that are gone. A new one starts from `replay`, which is
-    /// asked for once for each, and hears of everything that is distributed from now on.
-    pub(crate) fn refresh(
+    /// Adds a listener. It starts from the objects that are cached now, and receives all that is distributed from now on.
+    /// Returns `false` if it has ended already.
+    pub(crate) fn add<'a>(
         &mut self,
+        listener: &Arc<Listener<K>>,
+        cached: impl Iterator<Item = (&'a ObjectKey, &'a Arc<K>)>,
         now: Instant,
-        replay: impl Fn() -> Replay<K>,
-    ) -> Vec<Start<K>> {
-        let Some(changes) = self.registry.take_changes() else {
-            return Vec::new();
+    ) -> bool {
+        let initial = cached.map(|(key, object)| (key, initial(object)));
+        if !listener.queue.push_all(initial, now) {
+            return false;
+        }
+        if self.is_synced {
+            listener.queue.push_barrier();
+        }
+        let period = listener.options.resync_period;
+        let schedule = period.map(|period| Schedule::starting_at(now, period));
+        let recipient = Recipient {
+            listener: Arc::clone(listener),
+            schedule,
         };
-        // Both are in the order of ids.
-        let mut kept = std::mem::take(&mut self.active).into_iter().peekable();
-        for listener in changes.listeners {
-            while kept
-                .next_if(|active| active.listener.id < listener.id)
-                .is_some()
-            {}
-            let active = kept.next_if(|active| active.listener.id == listener.id);
-            self.active
-                .push(active.unwrap_or_else(|| Active::new(listener, now)));
+        self.listeners.insert(listener.id, recipient);
+        if let Some(due) = schedule.and_then(|schedule| schedule.due()) {
+            let published = *self.resync_at.borrow();
+            self.publish(Some(published.map_or(due, |published| published.min(due))));
         }
-        changes
-            .arrivals
-            .into_iter()
-            .map(|arrival| self.welcome(arrival, now, &replay))
-            .collect()
+        true
     }
 
-    fn welcome(
-        &self,
-        arrival: Arrival<K>,
+    /// Removes listeners that have ended.
+    pub(crate) fn remove(&mut self, ended: &[u64]) {
+        let removed = ended.iter().filter_map(|id| self.listeners.remove(id));
+        if removed.filter(|r| r.schedule.is_some()).count() > 0 {
+            self.publish_next();
+        }
+    }
+
+    /// Pushes each notification to its recipients, in order. `is_resync` says that the batch holds a whole resync: it is
+    /// for the listeners that are due now.
+    pub(crate) fn distribute(
+        &mut self,
+        notifications: &[Notification<K>],
+        is_resync: bool,
         now: Instant,
-        replay: &impl Fn() -> Replay<K>,
-    ) -> Start<K> {
-        let Arrival { listener, runner } = arrival;
-        let replay = replay();
-        if replay.at_most > 0 && !mutant!("handler-forget-the-replay") {
-            listener.queue.replay(replay, now);
-        }
-        if self.source_synced {
-            listener.queue.mark_source_synced();
-        }
-        Start { listener, runner }
-    }
-
-    /// Hands these to all handlers that they are for, in order.
-    pub(crate) fn distribute(&mut self, notifications: &[Notification<K>], now: Instant) {
-        if notifications.is_empty() {
-            return;
-        }
-        self.active.retain(|active| {
-            let reminded = active.schedule.is_some();
+    ) {
+        let before = self.listeners.len();
+        self.listeners.retain(|_, recipient| {
+            let is_due = is_resync && recipient.take_due(now);
+            let has_period = recipient.schedule.is_some();
             let events = notifications
                 .iter()
-                .filter(|n| {
-                    let everybody = mutant!("handler-remind-everybody");
-                    reminded || n.audience == Audience::All || everybody
-                })
-                .map(|n| (&n.key, n.delivery.clone()));
-            active.listener.queue.push_all(events, now)
+                .filter(|(_, delivery)| delivery.is_for(has_period, is_due))
+                .map(|(key, delivery)| (key, delivery.clone()));
+            recipient.listener.queue.push_all(events, now)
+        });
+        if is_resync || self.listeners.len() < before {
+            self.publish_next();
+        }
+    }
+
+    /// The first list was applied and distributed. Resyncs begin, and those that were due before are skipped.
+    pub(crate) fn mark_synced(&mut self, now: Instant) {
+        self.is_synced = true;
+        for recipient in self.listeners.values_mut() {
+            recipient.listener.queue.push_barrier();
+            if let Some(schedule) = &mut recipient.schedule {
+                schedule.take_due(now);
+            }
+        }
+        self.publish_next();
+    }
+
+    /// Returns `true` if any listener receives objects that did not change.
+    pub(crate) fn wants_unchanged(&self) -> bool {
+        self.listeners.values().any(|r| r.schedule.is_some())
+    }
+
+    /// Publishes when the next listener is due.
+    fn publish_next(&self) {
+        let schedules = self.listeners.values().filter_map(|r| r.schedule.as_ref());
+        self.publish(schedules.filter_map(Schedule::due).min());
+    }
+
+    fn publish(&self, next: Option<Instant>) {
+        if !self.is_synced {
+            return;
+        }
+        self.resync_at.send_if_modified(|published| {
+            let is_other = *published != next;
+            *published = next;
+            is_other
         });
     }
+}
 
-    /// Says that the first state of the cache has been distributed to the end.
-    pub(crate) fn mark_synced(&mut self) {
-        if std::mem::replace(&mut self.source_synced, true) {
-            return;
-        }
-        for active in &self.active {
-            active.listener.queue.mark_source_synced();
-        }
-    }
-
-    /// Whether any handler hears of objects that did not change.
-    pub(crate) fn reminds(&self) -> bool {
-        let mut handlers = self.active.iter();
-        handlers.any(|active| active.schedule.is_some())
-    }
-
-    /// When the next handler is due to be reminded.
-    pub(crate) fn next_resync(&self) -> Option<Instant> {
-        self.active
-            .iter()
-            .filter_map(|active| Some(active.schedule.as_ref()?.due()))
-            .min()
-    }
-
-    /// Reminds the handlers that are due of all objects, which are asked for only if there are any.
-    pub(crate) fn resync(
-        &mut self,
-        now: Instant,
-        objects: impl FnOnce() -> Vec<(ObjectKey, Arc<K>)>,
-    ) {
-        let due: Vec<_> = self
-            .active
-            .iter_mut()
-            .filter_map(|Active { listener, schedule }| {
-                schedule
-                    .as_mut()?
-                    .take_due(now)
-                    .then(|| Arc::clone(listener))
-            })
-            .filter(|listener| !listener.queue.has_resyncs())
-            .collect();
-        if due.is_empty() {
-            return;
-        }
-        let objects = objects();
-        for listener in due {
-            let events = objects.iter().map(|(key, object)| (key, reminder(object)));
-            listener.queue.push_all(events, now);
-        }
+impl<K> Recipient<K> {
+    /// Returns `true` if the listener is due for a resync. One is skipped while events of the last one are queued.
+    fn take_due(&mut self, now: Instant) -> bool {
+        let schedule = self.schedule.as_mut();
+        schedule.is_some_and(|schedule| schedule.take_due(now))
+            && !self.listener.queue.has_resyncs()
     }
 }
 
-fn reminder<K>(object: &Arc<K>) -> Delivery<K> {
-    let (old, new) = (Arc::clone(object), Arc::clone(object));
-    Event::Updated {
-        old,
-        new,
-        cause: Cause::Resync,
+fn initial<K>(object: &Arc<K>) -> Delivery<K> {
+    Event::Added {
+        object: Arc::clone(object),
+        initial: true,
     }
     .into()
-}
-
-impl<K> Active<K> {
-    fn new(listener: Arc<Listener<K>>, now: Instant) -> Self {
-        let schedule = listener
-            .resync_period
-            .and_then(|period| Schedule::starting_at(now, period));
-        Self { listener, schedule }
-    }
 }

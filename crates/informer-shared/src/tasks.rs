@@ -1,179 +1,97 @@
-//! The tasks and threads of one running informer: each has an owner, a way to stop and a way to be joined.
+//! The tasks and threads of one informer's handlers: each has an owner, a way to stop and a way to be joined.
 
-use std::collections::HashMap;
+use std::future::pending;
 use std::io;
 use std::sync::Arc;
-use std::thread::JoinHandle;
 use std::time::Duration;
 
-use futures_util::future::BoxFuture;
-use tokio::sync::mpsc;
-use tokio::task::{JoinError, JoinSet};
+use tokio::runtime::Handle;
+use tokio::sync::oneshot;
+use tokio::task::{JoinSet, spawn_blocking};
 use tokio::time::timeout;
 
-use crate::error::RunError;
-use crate::handler::{HandlerEnd, HandlerFailure, Listener, Runner};
-use crate::informer::{GRACE, OnStop};
-use crate::processor::Start;
+use crate::error::{EndReason, panic_message};
+use crate::handler::{Code, NewListener};
 
-/// How long a task has to be dropped. One that blocks its thread is left to itself.
+/// How long a task has to be dropped. One that blocks its thread is abandoned.
 const DROP_GRACE: Duration = Duration::from_millis(100);
 
-/// The task that lists and watches. Dropping it ends the task at its next await point.
-pub(crate) struct ReflectorTask(JoinSet<()>);
-
-impl ReflectorTask {
-    pub(crate) fn new() -> Self {
-        Self(JoinSet::new())
-    }
-
-    pub(crate) fn start(&mut self, run: BoxFuture<'static, ()>) {
-        self.0.spawn(run);
-    }
-
-    /// Resolves if the task ends by itself, which it never should.
-    pub(crate) async fn ended(&mut self) -> RunError {
-        let message = match self.0.join_next().await {
-            Some(Err(error)) => message_of(error),
-            Some(Ok(())) | None => Arc::from("it ended by itself"),
-        };
-        RunError::Panicked {
-            part: "reflector",
-            message,
-        }
-    }
-
-    /// Waits for the task to end, for a while, then ends it.
-    pub(crate) async fn join(&mut self) {
-        if timeout(GRACE, self.0.join_next()).await.is_err() {
-            tracing::warn!("the reflector did not stop in time and is dropped");
-        }
-        abort(&mut self.0).await;
-    }
-}
-
-async fn abort(tasks: &mut JoinSet<()>) {
-    if timeout(DROP_GRACE, tasks.shutdown()).await.is_err() {
-        tracing::warn!("a task blocks its thread and is left alone");
-    }
-}
-
-/// What runs handlers. Dropping it ends the tasks at their next await point.
+/// What runs handlers. Dropping it ends the tasks at their next await point, and abandons the threads.
 pub(crate) struct HandlerTasks {
+    /// The task of each async handler, and one that joins the thread of each blocking one.
     tasks: JoinSet<()>,
-    /// By the handlers' ids.
-    threads: HashMap<u64, JoinHandle<()>>,
-    /// Where a thread says, with its handler's id, that all it has left to do is to return.
-    returning: mpsc::UnboundedSender<u64>,
-    returned: mpsc::UnboundedReceiver<u64>,
 }
 
 impl HandlerTasks {
     pub(crate) fn new() -> Self {
-        let (returning, returned) = mpsc::unbounded_channel();
         Self {
             tasks: JoinSet::new(),
-            threads: HashMap::new(),
-            returning,
-            returned,
         }
     }
 
-    pub(crate) fn start<K>(&mut self, start: Start<K>) {
-        match start.runner {
-            Runner::Task(run) => {
+    /// Starts a handler. Must be called within a runtime.
+    pub(crate) fn start<K>(&mut self, new: NewListener<K>) {
+        let NewListener { listener, code } = new;
+        match code {
+            Code::Task(run) => {
                 self.tasks.spawn(run);
             }
-            Runner::Thread(run) => {
-                if let Err(error) = self.start_thread(start.listener.id, &start.listener.name, run)
-                {
-                    let end = HandlerEnd::NoThread(Arc::new(error));
-                    start.listener.end_with(end);
+            Code::Thread(run) => {
+                if let Err(error) = self.start_thread(&listener.name, run) {
+                    listener.end_with(EndReason::NoThread(Arc::new(error)));
                 }
             }
-            Runner::Stream => {}
+            Code::Stream => {}
         }
     }
 
-    fn start_thread(
-        &mut self,
-        id: u64,
-        name: &str,
-        run: impl FnOnce() + Send + 'static,
-    ) -> io::Result<()> {
-        let returning = Returning(id, self.returning.clone());
-        let builder = std::thread::Builder::new().name(name.to_owned());
-        let thread = builder.spawn(move || {
+    fn start_thread(&mut self, name: &str, run: impl FnOnce() + Send + 'static) -> io::Result<()> {
+        // Dropped when the thread returns, also by a panic.
+        let (returning, returned) = oneshot::channel::<()>();
+        let runtime = Handle::current();
+        // A name with a NUL byte cannot be a thread's.
+        let name = name.replace('\0', " ");
+        let thread = std::thread::Builder::new().name(name).spawn(move || {
             let _returning = returning;
+            let _context = runtime.enter();
             run();
         })?;
-        self.threads.insert(id, thread);
+        self.tasks.spawn(async move {
+            let _ = returned.await;
+            // It still drops its thread-locals, which is user code.
+            if let Ok(Err(panic)) = spawn_blocking(|| thread.join()).await {
+                let error = &*panic_message(&*panic);
+                tracing::error!(error, "a handler's thread panicked");
+            }
+        });
         Ok(())
     }
 
     /// Resolves when a handler's task or thread has ended and nothing of it is left. Pends while there is none.
     pub(crate) async fn reap(&mut self) {
-        tokio::select! {
-            Some(result) = self.tasks.join_next() => result.unwrap_or_else(report),
-            // A sender lives here, so there is no end.
-            Some(id) = self.returned.recv() => join_thread(self.threads.remove(&id)),
+        let Some(ended) = self.tasks.join_next().await else {
+            return pending().await;
+        };
+        if let Some(panic) = ended.err().and_then(|error| error.try_into_panic().ok()) {
+            let error = &*panic_message(&*panic);
+            tracing::error!(error, "a handler's task panicked");
         }
     }
 
-    /// Stops the handlers and waits for them. A task whose call does not end in time is dropped at its await point;
-    /// a thread that does not end is left to itself. Whoever holds a stream is not waited for.
-    pub(crate) async fn join<K>(&mut self, listeners: &[Arc<Listener<K>>], on_stop: OnStop) {
-        for listener in listeners {
-            if on_stop.drains() {
-                listener.drain_with(HandlerEnd::InformerStopped);
-            } else {
-                listener.end_with(HandlerEnd::InformerStopped);
-            }
-        }
+    /// Waits for all handlers, which were told to end. A task whose call does not end within the grace is dropped at its
+    /// await point; a thread that does not end is abandoned. Whoever holds a stream is not waited for.
+    pub(crate) async fn join_all(&mut self, grace: Duration) {
         let ended = async {
-            while !self.tasks.is_empty() || !self.threads.is_empty() {
+            while !self.tasks.is_empty() {
                 self.reap().await;
             }
         };
-        if timeout(on_stop.grace(), ended).await.is_err() {
-            tracing::warn!("handlers did not end in time; tasks are dropped, threads left alone");
+        if timeout(grace, ended).await.is_err() {
+            tracing::warn!("handlers did not end in time; tasks are dropped, threads abandoned");
         }
-        abort(&mut self.tasks).await;
-        self.threads.clear();
-    }
-}
-
-/// Says that a thread returns, also when it panics.
-struct Returning(u64, mpsc::UnboundedSender<u64>);
-
-impl Drop for Returning {
-    fn drop(&mut self) {
-        // Nobody listens any more once the informer has stopped.
-        let _ = self.1.send(self.0);
-    }
-}
-
-/// Waits for a thread that returns.
-fn join_thread(thread: Option<JoinHandle<()>>) {
-    if let Some(Err(panic)) = thread.map(JoinHandle::join) {
-        let failure = HandlerFailure::from_panic(&*panic);
-        tracing::error!(
-            error = &failure as &dyn std::error::Error,
-            "a handler's thread panicked"
-        );
-    }
-}
-
-fn report(error: JoinError) {
-    if error.is_panic() {
-        tracing::error!(error = &*message_of(error), "a handler's task panicked");
-    }
-}
-
-fn message_of(error: JoinError) -> Arc<str> {
-    match error.try_into_panic() {
-        Ok(panic) => Arc::from(HandlerFailure::from_panic(&*panic).to_string()),
-        Err(error) => Arc::from(error.to_string()),
+        if timeout(DROP_GRACE, self.tasks.shutdown()).await.is_err() {
+            tracing::warn!("a handler's task blocks its thread and is abandoned");
+        }
     }
 }
 
@@ -183,16 +101,16 @@ mod tests {
 
     // INV-SHARED-19
     #[tokio::test]
-    async fn threads_that_have_ended_are_joined_as_soon_as_they_have() {
+    async fn threads_that_have_ended_are_joined() {
         let mut handlers = HandlerTasks::new();
         let runs: [fn(); 2] = [|| {}, || panic!("on purpose")];
-        for (id, run) in (1..).zip(runs) {
-            handlers.start_thread(id, "a handler", run).unwrap();
+        for run in runs {
+            handlers.start_thread("a handler", run).unwrap();
         }
-        for left in [1, 0] {
+        for _ in runs {
             let joined = timeout(Duration::from_secs(60), handlers.reap());
             joined.await.expect("a thread has ended");
-            assert_eq!(handlers.threads.len(), left);
         }
+        assert!(handlers.tasks.is_empty());
     }
 }

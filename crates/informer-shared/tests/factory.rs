@@ -1,4 +1,5 @@
 //! Informers of one factory: shared by type and resource, started and stopped together.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod support;
 
@@ -6,20 +7,30 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use informer_reflector::{BoxListerWatcher, ListerWatcherSource};
-use informer_shared::{InformerFactory, QueuePolicy, RunError};
+use informer_shared::{InformerFactory, QueuePolicy, RunError, WaitError};
 use informer_store::{IndexValues, Indexers, LabelSelector};
 use informer_wire::{Resource, Scope, StaticResource};
-use k8s_openapi::api::core::v1::{ConfigMap, Secret};
+use k8s_openapi::api::core::v1::ConfigMap;
 use parking_lot::Mutex;
 use support::{
-    Cluster, SECONDS, Seen, change_two, settle, soon, started, told_in_each_order, until, value_of,
+    Cluster, SECONDS, Seen, change_two, received_in_each_order, settle, soon, started, until,
+    value_of,
 };
 
-/// Config maps of one cluster, under whatever resource; remembers what it was asked for.
+/// Config maps of one cluster, under whatever resource; remembers the requested resources.
 #[derive(Clone, Default)]
 struct Source {
     cluster: Cluster,
-    asked: Arc<Mutex<Vec<String>>>,
+    requested: Arc<Mutex<Vec<String>>>,
+}
+
+impl Source {
+    fn with(count: usize) -> Self {
+        Self {
+            cluster: Cluster::with(count),
+            ..Self::default()
+        }
+    }
 }
 
 impl ListerWatcherSource<ConfigMap> for Source {
@@ -28,7 +39,7 @@ impl ListerWatcherSource<ConfigMap> for Source {
         resource: &Resource,
         namespace: Option<&str>,
     ) -> BoxListerWatcher<ConfigMap> {
-        self.asked
+        self.requested
             .lock()
             .push(format!("{resource} in {namespace:?}"));
         BoxListerWatcher::new(self.cluster.clone())
@@ -39,13 +50,16 @@ fn widgets() -> Resource {
     Resource::new("shop", "v1", "Widget", "widgets", Scope::Namespaced)
 }
 
+async fn synced(factory: &InformerFactory<Source>) {
+    factory.start().unwrap();
+    let wait = factory.wait_for_cache_sync().deadline(10 * SECONDS);
+    wait.await.unwrap();
+}
+
 // INV-SHARED-15, FA1
 #[tokio::test(start_paused = true)]
 async fn informers_and_listers_of_one_resource_share_one_watch() {
-    let source = Source {
-        cluster: Cluster::with(2),
-        ..Source::default()
-    };
+    let source = Source::with(2);
     let factory = InformerFactory::new(source.clone());
     let lister = factory.lister::<ConfigMap>();
     assert_eq!(
@@ -55,13 +69,11 @@ async fn informers_and_listers_of_one_resource_share_one_watch() {
     );
     let first = factory.informer::<ConfigMap>();
     let second = factory.clone().informer::<ConfigMap>();
-    factory.start().unwrap();
-    factory
-        .wait_for_cache_sync()
-        .deadline(10 * SECONDS)
-        .await
-        .unwrap();
-    assert!(first.has_synced() && second.has_synced());
+    // Kind and scope follow from group, version and plural.
+    let spelled = Resource::new("", "v1", "Configmap", "configmaps", Scope::Cluster);
+    let third = factory.informer_for::<ConfigMap>(spelled);
+    synced(&factory).await;
+    assert!(first.has_synced() && second.has_synced() && third.has_synced());
     assert_eq!(
         lister
             .namespaced("ns")
@@ -70,7 +82,7 @@ async fn informers_and_listers_of_one_resource_share_one_watch() {
         2
     );
     assert_eq!(source.cluster.lists(), 1);
-    assert_eq!(*source.asked.lock(), ["v1/configmaps in None"]);
+    assert_eq!(*source.requested.lock(), ["v1/configmaps in None"]);
     assert_eq!(first.name(), "v1/configmaps");
     let missing = lister.namespaced("ns").get("9").unwrap_err();
     assert!(missing.to_string().contains("configmaps"), "{missing}");
@@ -78,7 +90,7 @@ async fn informers_and_listers_of_one_resource_share_one_watch() {
 
 // INV-SHARED-15
 #[tokio::test(start_paused = true)]
-async fn what_is_asked_for_later_is_started_by_the_next_start() {
+async fn informer_that_is_asked_for_later_is_started_by_the_next_start() {
     let source = Source::default();
     let factory = InformerFactory::new(source.clone());
     factory
@@ -86,22 +98,19 @@ async fn what_is_asked_for_later_is_started_by_the_next_start() {
         .await
         .expect("there is nothing to wait for");
     let early = factory.informer::<ConfigMap>();
-    factory.start().unwrap();
+    synced(&factory).await;
     let late = factory.informer_for::<ConfigMap>(widgets());
-    factory
-        .wait_for_cache_sync()
-        .deadline(10 * SECONDS)
-        .await
-        .unwrap();
+    // INV-SHARED-13: all that were asked for are waited for.
+    let wait = factory.wait_for_cache_sync().deadline(10 * SECONDS);
+    let error = wait.await.unwrap_err().to_string();
+    assert_eq!(
+        error,
+        "1 of 2 informers not synced: informer of shop/v1/widgets not synced within 10s: \
+         not started; call `start` or `run`"
+    );
     assert!(early.has_synced() && !late.is_started());
-    factory.start().unwrap();
-    factory
-        .wait_for_cache_sync()
-        .deadline(10 * SECONDS)
-        .await
-        .unwrap();
+    synced(&factory).await;
     assert!(late.has_synced());
-    assert_eq!(late.name(), "shop/v1/widgets");
 
     soon(factory.shutdown()).await.unwrap();
     soon(factory.shutdown()).await.unwrap();
@@ -110,95 +119,98 @@ async fn what_is_asked_for_later_is_started_by_the_next_start() {
     assert_eq!(source.cluster.open_watches(), 0);
 }
 
-// FA1
+// INV-SHARED-13: nothing was started, which is no success.
 #[tokio::test(start_paused = true)]
-async fn namespace_tweak_transform_and_resync_reach_the_informers() {
-    let source = Source {
-        cluster: Cluster::with(1),
-        ..Source::default()
-    };
-    let factory = InformerFactory::builder(source.clone())
-        .namespace("shop")
-        .tweak_list_options(|options| options.label_selector = Some("app=cart".into()))
-        .tweak_list_options(|options| options.field_selector = Some("a=b".into()))
-        .resync_period(1000 * SECONDS)
-        .resync_period_of::<ConfigMap>(SECONDS)
-        .transform(|object: &mut ConfigMap| {
-            object.data = Some([("value".to_owned(), "changed".to_owned())].into());
-            Ok::<(), std::convert::Infallible>(())
-        })
-        .transform(|_: &mut Secret| Err("no secret passes"))
-        .build();
-    let informer = factory.informer::<ConfigMap>();
-    let seen = Seen::new();
-    let _kept = informer.add_handler(seen.clone()).unwrap();
-    factory.start().unwrap();
-    factory
-        .wait_for_cache_sync()
-        .deadline(10 * SECONDS)
-        .await
-        .unwrap();
-    assert_eq!(*source.asked.lock(), ["v1/configmaps in Some(\"shop\")"]);
-    let options = source.cluster.last_options().unwrap();
-    assert_eq!(options.label_selector.as_deref(), Some("app=cart"));
-    assert_eq!(options.field_selector.as_deref(), Some("a=b"));
-    tokio::time::sleep(SECONDS * 3 / 2).await;
+async fn factory_that_was_not_started_is_not_synced() {
+    let factory = InformerFactory::new(Source::with(1));
+    let _informer = factory.informer::<ConfigMap>();
+    let waited = factory.wait_for_cache_sync().deadline(SECONDS).await;
+    let error = waited.unwrap_err();
+    assert!(error.is_deadline(), "{error}");
+    // Whoever waits before the start is released by it.
+    let wait = tokio::spawn(factory.wait_for_cache_sync().into_future());
     settle().await;
-    assert_eq!(seen.lines(), ["+0=changed initial", "=0 resync"]);
+    factory.start().unwrap();
+    soon(wait).await.unwrap().unwrap();
 }
 
-// InformerFor with a constructor of one's own
+// INV-SHARED-15: InformerFor with a constructor of one's own
 #[tokio::test(start_paused = true)]
-async fn an_informer_can_be_set_up_beyond_what_the_factory_says() {
-    let source = Source {
-        cluster: Cluster::with(2),
-        ..Source::default()
-    };
-    let factory = InformerFactory::new(source);
-    let by_value = Indexers::new().index("value", |o: &ConfigMap, v: &mut IndexValues<'_>| {
-        v.extend([value_of(o).as_str()]);
-    });
-    let calls = AtomicUsize::new(0);
-    let resource = ConfigMap::resource();
-    let make = || {
-        factory.informer_with::<ConfigMap, _>(resource.clone(), |builder| {
-            calls.fetch_add(1, Ordering::Relaxed);
-            builder.name("mine").indexers(by_value.clone())
+async fn informer_with_configures_a_new_informer_and_adds_indexes_to_another() {
+    let factory = InformerFactory::new(Source::with(2));
+    let by = |name: &str| {
+        Indexers::new().index(name, |o: &ConfigMap, v: &mut IndexValues<'_>| {
+            v.extend([value_of(o).as_str()]);
         })
     };
-    let informer = make().unwrap();
-    make().unwrap();
-    assert_eq!(
-        calls.load(Ordering::Relaxed),
-        1,
-        "the second time it is there"
-    );
-    assert_eq!(factory.informer::<ConfigMap>().name(), "mine");
-    factory.start().unwrap();
-    factory
-        .wait_for_cache_sync()
-        .deadline(10 * SECONDS)
-        .await
+    let (informer, is_new) = factory
+        .informer_with::<ConfigMap, _>(ConfigMap::resource(), |builder| {
+            builder.name("mine").indexers(by("value"))
+        })
         .unwrap();
+    assert!(is_new);
+    synced(&factory).await;
+    // Another part of the program needs another index, and does not know of the first.
+    let (same, is_new) = factory
+        .informer_with::<ConfigMap, _>(ConfigMap::resource(), |builder| {
+            builder
+                .name("other")
+                .indexers(by("value"))
+                .indexers(by("late"))
+        })
+        .unwrap();
+    assert!(!is_new);
     assert_eq!(
-        informer.store().by_index("value", "first").unwrap().len(),
-        2
+        (same.name(), factory.informer::<ConfigMap>().name()),
+        ("mine", "mine")
     );
+    for index in ["value", "late", "namespace"] {
+        let value = if index == "namespace" { "ns" } else { "first" };
+        let found = informer.store().by_index(index, value).unwrap();
+        assert_eq!(found.len(), 2, "{index}");
+    }
+    let twice = factory.informer_with::<ConfigMap, _>(widgets(), |builder| {
+        builder.indexers(by("value")).indexers(by("value"))
+    });
+    assert!(twice.is_err(), "two indexes of one name");
+}
+
+// INV-SHARED-15: the cache of one that was stopped is never fed again.
+#[tokio::test(start_paused = true)]
+async fn informer_that_was_stopped_by_itself_is_replaced() {
+    let source = Source::with(1);
+    let factory = InformerFactory::new(source.clone());
+    let first = factory.informer::<ConfigMap>();
+    synced(&factory).await;
+    soon(first.stop()).await.unwrap();
+    let lister = factory.lister::<ConfigMap>();
+    let second = factory.informer::<ConfigMap>();
+    assert_eq!(factory.status().len(), 1);
+    assert!(!second.is_started());
+    synced(&factory).await;
+    source.cluster.put("1", "new");
+    until("the new one follows", || lister.get("ns/1").is_ok()).await;
+    assert_eq!((first.store().len(), second.store().len()), (1, 2));
+    assert!(first.store().is_closed() && !lister.store().is_closed());
+    // The factory itself was stopped: nothing is replaced any more.
+    soon(factory.shutdown()).await.unwrap();
+    assert!(factory.informer::<ConfigMap>().is_stopped());
 }
 
 // INV-SHARED-13, WS2
 #[tokio::test(start_paused = true)]
-async fn waiting_for_all_says_which_is_late_and_why() {
+async fn waiting_for_all_names_the_late_and_why() {
     let source = Source::default();
     source.cluster.fail_lists(Some(403));
-    let heard = Arc::new(AtomicUsize::new(0));
-    let count = Arc::clone(&heard);
+    let reports = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&reports);
     let factory = InformerFactory::builder(source.clone())
         .watch_error_handler(move |resource, report| {
             assert!(resource.to_string().starts_with("v1/") && report.to_string().contains("403"));
             count.fetch_add(1, Ordering::Relaxed);
         })
-        .build();
+        .build()
+        .unwrap();
     let late = factory.informer::<ConfigMap>();
     factory.start().unwrap();
     let error = factory
@@ -206,19 +218,22 @@ async fn waiting_for_all_says_which_is_late_and_why() {
         .deadline(10 * SECONDS)
         .await
         .unwrap_err();
-    assert_eq!((error.started, error.failed.len()), (1, 1));
     let text = error.to_string();
-    assert!(text.starts_with("1 of 1 informers did not sync"), "{text}");
+    let WaitError::Informers { total, failed, .. } = error else {
+        panic!("{text}")
+    };
+    assert_eq!((total, failed.len()), (1, 1));
+    assert!(text.starts_with("1 of 1 informers not synced"), "{text}");
     assert!(
         text.contains("v1/configmaps") && text.contains("refused with 403"),
         "{text}"
     );
-    assert!(heard.load(Ordering::Relaxed) > 0);
+    assert!(reports.load(Ordering::Relaxed) > 0);
     let wait = tokio::spawn(factory.wait_for_cache_sync().into_future());
     settle().await;
     soon(late.stop()).await.unwrap();
     let error = soon(wait).await.unwrap().unwrap_err();
-    assert!(error.to_string().contains("stopped before"), "{error}");
+    assert!(error.to_string().contains("before it stopped"), "{error}");
     assert!(
         factory.start().is_ok(),
         "one that was stopped is left alone"
@@ -239,27 +254,19 @@ async fn waiting_for_all_fails_as_soon_as_one_has_stopped() {
     assert!(!wait.is_finished());
     soon(stopped.stop()).await.unwrap();
     let error = soon(wait).await.unwrap().unwrap_err();
-    assert_eq!((error.started, error.failed.len()), (2, 1));
     let text = error.to_string();
-    assert!(text.contains("shop/v1/widgets stopped before"), "{text}");
-    assert!(!hung.is_stopped());
+    assert!(text.starts_with("1 of 2 informers not synced"), "{text}");
+    assert!(text.contains("shop/v1/widgets not synced before"), "{text}");
+    assert!(!error.is_deadline() && !hung.is_stopped());
 }
 
 // INV-SHARED-12
 #[tokio::test(start_paused = true)]
 async fn informers_live_while_the_factory_or_a_handle_does() {
-    let source = Source {
-        cluster: Cluster::with(1),
-        ..Source::default()
-    };
+    let source = Source::with(1);
     let factory = InformerFactory::new(source.clone());
     let informer = factory.informer::<ConfigMap>();
-    factory.start().unwrap();
-    factory
-        .wait_for_cache_sync()
-        .deadline(10 * SECONDS)
-        .await
-        .unwrap();
+    synced(&factory).await;
     drop(factory);
     settle().await;
     assert!(!informer.is_stopped(), "the user's handle keeps it");
@@ -267,20 +274,45 @@ async fn informers_live_while_the_factory_or_a_handle_does() {
     until("the end", || source.cluster.open_watches() == 0).await;
 
     let factory = InformerFactory::new(source.clone());
-    let _lister = factory.lister::<ConfigMap>();
+    let lister = factory.lister::<ConfigMap>();
     factory.start().unwrap();
     until("the watch", || source.cluster.open_watches() == 1).await;
     drop(factory);
     until("the end", || source.cluster.open_watches() == 0).await;
+    assert!(
+        lister.store().is_closed(),
+        "a lister shows that it is not fed"
+    );
+}
+
+// INV-SHARED-12: whatever is started at the same time is stopped, or not started.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn start_races_with_shutdown() {
+    for _ in 0..200 {
+        let factory = InformerFactory::new(Source::with(1));
+        let informers: Vec<_> = (0..5)
+            .map(|n| {
+                let plural = format!("widgets{n}");
+                let resource = Resource::new("shop", "v1", "Widget", plural, Scope::Namespaced);
+                factory.informer_for::<ConfigMap>(resource)
+            })
+            .collect();
+        let starts = factory.clone();
+        let start = tokio::spawn(async move { starts.start() });
+        soon(factory.shutdown()).await.unwrap();
+        let _ = soon(start).await.unwrap();
+        assert!(informers.iter().all(|informer| informer.is_stopped()));
+        assert!(matches!(factory.start(), Err(RunError::Stopped)));
+    }
 }
 
 // INV-CTRL-5
 #[tokio::test(start_paused = true)]
-async fn informers_of_a_factory_tell_changes_in_the_order_that_was_chosen() {
-    for (order, expected) in told_in_each_order() {
+async fn informers_of_a_factory_cache_changes_in_the_chosen_order() {
+    for (order, expected) in received_in_each_order() {
         let source = Source::default();
         let builder = InformerFactory::builder(source.clone());
-        let factory = builder.queue_order(order).build();
+        let factory = builder.queue_order(order).build().unwrap();
         let informer = factory.informer::<ConfigMap>();
         let seen = Seen::new();
         let _all = informer

@@ -1,4 +1,4 @@
-//! Handlers that fail: what it does to them, and that it touches nobody else.
+//! Handlers that fail: what follows for them, and that no other is affected.
 
 mod support;
 
@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use futures_util::StreamExt;
 use informer_shared::{
-    Event, FailurePolicy, HandlerEnd, HandlerFailure, QueuePolicy, Registration, RunError,
-    SharedInformer, SyncError,
+    EndReason, Event, FailurePolicy, HandlerError, QueuePolicy, Registration, RunError,
+    SharedInformer, WaitError,
 };
 use k8s_openapi::api::core::v1::ConfigMap;
 use support::{Cluster, SECONDS, Seen, informer, settle, soon, started, until};
@@ -39,17 +39,17 @@ fn failing(
     (registration.expect("the informer has not stopped"), calls)
 }
 
-fn reason(end: &HandlerEnd) -> String {
+fn reason(end: &EndReason) -> String {
     match end {
-        HandlerEnd::Failure(HandlerFailure::Panicked { message }) => format!("panic {message}"),
-        HandlerEnd::Failure(HandlerFailure::Failed { source }) => format!("error {source}"),
+        EndReason::Failed(HandlerError::Panicked { message }) => format!("panic {message}"),
+        EndReason::Failed(HandlerError::Failed { source }) => format!("error {source}"),
         other => other.to_string(),
     }
 }
 
 // INV-SHARED-10, peers 58, SI20
 #[tokio::test]
-async fn skipping_a_failure_goes_on_with_the_next_event_and_settles_the_sync_count() {
+async fn skipped_failure_counts_as_handled() {
     for (panics, blocking) in [(true, false), (false, false), (true, true), (false, true)] {
         let informer = informer(&Cluster::with(10));
         let (failing, calls) = failing(&informer, panics, FailurePolicy::Skip, blocking);
@@ -68,7 +68,7 @@ async fn skipping_a_failure_goes_on_with_the_next_event_and_settles_the_sync_cou
             (status.panics, status.errors),
             (u64::from(panics), u64::from(!panics))
         );
-        assert!(status.ended.is_none() && status.last_failure.is_some());
+        assert!(status.ended.is_none() && status.last_error.is_some());
         assert_eq!(other.lines().len(), 10);
         soon(informer.stop()).await.unwrap();
     }
@@ -76,7 +76,7 @@ async fn skipping_a_failure_goes_on_with_the_next_event_and_settles_the_sync_cou
 
 // INV-SHARED-10, peers 58
 #[tokio::test]
-async fn stopping_a_handler_for_a_failure_leaves_the_others_and_says_why() {
+async fn failure_stops_its_handler_alone() {
     for (panics, blocking) in [(true, false), (false, false), (true, true), (false, true)] {
         let cluster = Cluster::with(10);
         let informer = informer(&cluster);
@@ -90,7 +90,7 @@ async fn stopping_a_handler_for_a_failure_leaves_the_others_and_says_why() {
             .await
             .unwrap();
         let error = failing.synced().deadline(10 * SECONDS).await.unwrap_err();
-        let SyncError::HandlerEnded { source, .. } = error else {
+        let WaitError::HandlerEnded { source, .. } = error else {
             panic!("{error}")
         };
         let expected = if panics {
@@ -99,7 +99,7 @@ async fn stopping_a_handler_for_a_failure_leaves_the_others_and_says_why() {
             "error at the third"
         };
         assert_eq!(reason(&source), expected);
-        assert_eq!(reason(&soon(failing.ended()).await), expected);
+        assert_eq!(reason(&soon(failing.ended()).await.unwrap()), expected);
         cluster.put("10", "x");
         until("the other", || other.lines().len() == 11).await;
         assert_eq!(calls.load(Ordering::Relaxed), 3);
@@ -110,7 +110,7 @@ async fn stopping_a_handler_for_a_failure_leaves_the_others_and_says_why() {
 
 // INV-SHARED-10, CT3
 #[tokio::test]
-async fn stopping_the_informer_for_a_failure_ends_all_of_it_with_that_error() {
+async fn failure_stops_the_informer_with_that_error() {
     for (panics, blocking) in [(true, false), (false, true)] {
         let informer = informer(&Cluster::with(10));
         let (failing, _) = failing(&informer, panics, FailurePolicy::StopInformer, blocking);
@@ -124,11 +124,11 @@ async fn stopping_the_informer_for_a_failure_ends_all_of_it_with_that_error() {
             panic!("{error}")
         };
         assert_eq!(**handler, *failing.status().name);
-        assert_eq!(matches!(source, HandlerFailure::Panicked { .. }), panics);
+        assert_eq!(matches!(source, HandlerError::Panicked { .. }), panics);
         assert!(informer.is_stopped());
         assert!(matches!(
             soon(other.ended()).await,
-            HandlerEnd::InformerStopped
+            Ok(EndReason::InformerStopped)
         ));
         assert!(matches!(
             soon(informer.stopped()).await,
@@ -140,7 +140,7 @@ async fn stopping_the_informer_for_a_failure_ends_all_of_it_with_that_error() {
 
 // INV-SHARED-10: the defaults.
 #[tokio::test(start_paused = true)]
-async fn by_default_a_panic_stops_the_handler_and_an_error_is_skipped() {
+async fn panic_stops_the_handler_and_error_is_skipped_by_default() {
     let informer = informer(&Cluster::with(5));
     let panics = |_: Event<ConfigMap>| -> std::future::Ready<()> { panic!("always") };
     let fails = |_: Event<ConfigMap>| std::future::ready(Err::<(), _>("always"));
@@ -149,13 +149,16 @@ async fn by_default_a_panic_stops_the_handler_and_an_error_is_skipped() {
     started(&informer).await;
     fails.synced().deadline(10 * SECONDS).await.unwrap();
     assert_eq!(fails.status().errors, 5);
-    assert!(matches!(soon(panics.ended()).await, HandlerEnd::Failure(_)));
+    assert!(matches!(
+        soon(panics.ended()).await,
+        Ok(EndReason::Failed(_))
+    ));
     assert_eq!(panics.status().panics, 1);
 }
 
 // INV-SHARED-10: a panic after the first await point, and one of the filter.
 #[tokio::test(start_paused = true)]
-async fn panics_inside_of_futures_and_filters_are_caught_too() {
+async fn panics_within_futures_and_filters_are_caught() {
     let informer = informer(&Cluster::with(2));
     let late = informer
         .handler()
@@ -177,9 +180,9 @@ async fn panics_inside_of_futures_and_filters_are_caught_too() {
     assert_eq!((late.status().panics, filter.status().panics), (2, 2));
 }
 
-// INV-SHARED-4: a resync reminds of all objects at once.
+// INV-SHARED-4: a resync queues all objects at once.
 #[tokio::test(start_paused = true)]
-async fn a_bounded_queue_needs_room_for_a_resync() {
+async fn bounded_queue_needs_room_for_a_resync() {
     let informer = informer(&Cluster::with(5));
     let add = |limit| {
         let builder = informer.handler().queue(QueuePolicy::Bounded(limit));
@@ -191,11 +194,11 @@ async fn a_bounded_queue_needs_room_for_a_resync() {
     let (enough, enough_seen) = add(5);
     started(&informer).await;
     tokio::time::sleep(SECONDS * 3 / 2).await;
-    until("the reminders", || enough_seen.lines().len() == 10).await;
+    until("the resync", || enough_seen.lines().len() == 10).await;
     assert!(enough.status().ended.is_none());
     let ended = small.status().ended;
     assert!(
-        matches!(ended, Some(HandlerEnd::QueueFull { limit: 4 })),
+        matches!(ended, Some(EndReason::QueueFull { limit: 4 })),
         "{ended:?}"
     );
     assert!(small_seen.lines().len() < 10);
@@ -203,7 +206,7 @@ async fn a_bounded_queue_needs_room_for_a_resync() {
 
 // INV-SHARED-4
 #[tokio::test(start_paused = true)]
-async fn a_bounded_queue_that_is_full_ends_its_handler_alone() {
+async fn full_bounded_queue_ends_its_handler_alone() {
     let cluster = Cluster::with(20);
     let informer = informer(&cluster);
     let never = |_: Event<ConfigMap>| std::future::pending::<()>();
@@ -236,25 +239,25 @@ async fn a_bounded_queue_that_is_full_ends_its_handler_alone() {
     until("the quick one", || quick.lines().len() == 30).await;
     let ended = slow.status().ended;
     assert!(
-        matches!(ended, Some(HandlerEnd::QueueFull { limit: 3 })),
+        matches!(ended, Some(EndReason::QueueFull { limit: 3 })),
         "{ended:?}"
     );
     assert!(matches!(
-        stream.end(),
-        Some(HandlerEnd::QueueFull { limit: 3 })
+        stream.status().ended,
+        Some(EndReason::QueueFull { limit: 3 })
     ));
     assert!(soon(stream.next()).await.is_none());
 }
 
 // SI7
 #[tokio::test(start_paused = true)]
-async fn the_watch_error_handler_hears_of_failed_lists() {
+async fn watch_error_handler_receives_failed_lists() {
     let cluster = Cluster::with(1);
     cluster.fail_lists(Some(403));
     let heard = Arc::new(AtomicUsize::new(0));
     let count = Arc::clone(&heard);
     let informer = SharedInformer::builder(cluster.clone())
-        .watch_error_handler(move |report: &informer_reflector::Report<'_>| {
+        .watch_error_handler(move |report: &informer_reflector::Report| {
             assert!(report.to_string().contains("403"), "{report}");
             count.fetch_add(1, Ordering::Relaxed);
         })

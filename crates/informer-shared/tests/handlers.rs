@@ -1,4 +1,4 @@
-//! Handlers of an informer: early and late ones, of every sort and queue, and what they hear.
+//! Handlers of an informer: early and late ones, of every kind and queue policy.
 
 mod support;
 
@@ -13,14 +13,14 @@ use support::{Cluster, SECONDS, Seen, informer, line, settle, soon, started, unt
 
 // INV-SHARED-1, INV-SHARED-5
 #[tokio::test]
-async fn handlers_of_every_sort_hear_the_first_state_and_then_changes() {
+async fn handlers_of_every_kind_receive_the_first_list_and_then_changes() {
     let cluster = Cluster::with(2);
     let informer = informer(&cluster);
     let (a, b, c) = (Seen::new(), Seen::new(), Seen::new());
     let by_closure = {
         let c = c.clone();
         move |event: Event<ConfigMap>| {
-            c.tell(&event);
+            c.note(&event);
             async {}
         }
     };
@@ -55,13 +55,13 @@ async fn handlers_of_every_sort_hear_the_first_state_and_then_changes() {
     for _ in 0..2 {
         streamed.push(line(&soon(stream.next()).await.unwrap()));
     }
-    // The stream was not read meanwhile: its events joined, each key in its place.
+    // The stream was not polled meanwhile: its events were coalesced, each key in its place.
     assert_eq!(streamed, ["+0=second initial", "+2=new"]);
 }
 
 // INV-SHARED-8, SI18, protocol 3.3 (8)
 #[tokio::test(start_paused = true)]
-async fn a_late_handler_starts_from_the_cache_and_misses_nothing() {
+async fn late_handler_starts_from_the_cache_and_misses_nothing() {
     let cluster = Cluster::with(2);
     let informer = informer(&cluster);
     started(&informer).await;
@@ -80,7 +80,7 @@ async fn a_late_handler_starts_from_the_cache_and_misses_nothing() {
 
 // protocol 3.3 (7), (8); SI14
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn handlers_that_join_and_leave_during_changes_see_a_legal_history() {
+async fn handlers_added_and_removed_during_changes_receive_a_legal_history() {
     let cluster = Cluster::with(20);
     let informer = informer(&cluster);
     started(&informer).await;
@@ -111,10 +111,10 @@ async fn handlers_that_join_and_leave_during_changes_see_a_legal_history() {
         kept.push((seen, registration.unwrap()));
         if n % 2 == 0 {
             let (left, registration) = kept.swap_remove(n % kept.len());
-            soon(registration.remove()).await;
-            let told = left.lines().len();
+            soon(registration.remove()).await.unwrap();
+            let received = left.lines().len();
             tokio::task::yield_now().await;
-            assert_eq!(left.lines().len(), told, "told something after its removal");
+            assert_eq!(left.lines().len(), received, "an event after its removal");
         }
         tokio::task::yield_now().await;
     }
@@ -132,13 +132,13 @@ async fn handlers_that_join_and_leave_during_changes_see_a_legal_history() {
 
 // TY1
 #[tokio::test]
-async fn functions_that_are_missing_do_nothing() {
+async fn missing_functions_do_nothing() {
     let cluster = Cluster::with(2);
     let informer = informer(&cluster);
-    let told = Arc::new(Mutex::new(Vec::new()));
+    let called = Arc::new(Mutex::new(Vec::new()));
     let note = |what: &'static str| {
-        let told = Arc::clone(&told);
-        move || told.lock().push(what)
+        let called = Arc::clone(&called);
+        move || called.lock().push(what)
     };
     let (added, updated, deleted) = (note("added"), note("updated"), note("deleted"));
     let registrations = [
@@ -159,16 +159,16 @@ async fn functions_that_are_missing_do_nothing() {
     }
     cluster.put("0", "second");
     cluster.delete("1");
-    until("all handled", || told.lock().len() == 4).await;
+    until("all handled", || called.lock().len() == 4).await;
     settle().await;
-    let mut told = told.lock().clone();
-    told.sort_unstable();
-    assert_eq!(told, ["added", "added", "deleted", "updated"]);
+    let mut called = called.lock().clone();
+    called.sort_unstable();
+    assert_eq!(called, ["added", "added", "deleted", "updated"]);
 }
 
 // TY1
 #[tokio::test(start_paused = true)]
-async fn a_filter_shows_a_part_of_the_objects() {
+async fn filter_selects_objects() {
     let cluster = Cluster::with(2);
     let informer = informer(&cluster);
     let (seen, streamed) = (Seen::new(), Seen::new());
@@ -192,7 +192,7 @@ async fn a_filter_shows_a_part_of_the_objects() {
     settle().await;
     cluster.put("0", "first");
     settle().await;
-    // The state at its deletion does not match, but the one that the handler knows does.
+    // The state at its deletion does not match, but the one that the handler has does.
     cluster.put("0", "first");
     cluster.put("0", "other");
     let last = cluster.delete("0");
@@ -208,29 +208,29 @@ async fn a_filter_shows_a_part_of_the_objects() {
     assert!(seen.contents().is_empty());
     soon(informer.stop()).await.unwrap();
     while let Some(event) = soon(stream.next()).await {
-        streamed.tell(&event);
+        streamed.note(&event);
     }
     assert!(
         streamed.lines().is_empty(),
-        "all of it joined to nothing, or was dropped"
+        "all of it cancelled out, or was dropped"
     );
 }
 
 // SI12, SI13, SI10
 #[tokio::test(start_paused = true)]
-async fn one_handler_can_be_added_twice_and_each_place_is_its_own() {
+async fn handler_added_twice_has_two_registrations() {
     let cluster = Cluster::with(1);
     let informer = informer(&cluster);
     let seen = [Seen::new(), Seen::new()];
     let first = informer.add_handler(seen[0].clone()).unwrap();
-    let second = informer.add_handler(seen[0].clone());
+    let second = informer.add_handler(seen[0].clone()).unwrap();
     let other = informer.add_handler(seen[1].clone()).unwrap();
-    drop(second);
+    drop(second.scoped());
     started(&informer).await;
     first.synced().deadline(10 * SECONDS).await.unwrap();
     other.synced().deadline(10 * SECONDS).await.unwrap();
     assert_eq!(informer.status().handlers.len(), 2);
-    drop(first);
+    drop(first.scoped());
     cluster.put("1", "x");
     until("the other", || seen[1].lines().len() == 2).await;
     assert_eq!(seen[0].lines().len(), 1);
@@ -239,7 +239,7 @@ async fn one_handler_can_be_added_twice_and_each_place_is_its_own() {
 
 // INV-SHARED-3, INV-SHARED-17, peers 60, 61, protocol 3.3 (20)
 #[tokio::test(start_paused = true)]
-async fn a_stuck_handler_holds_up_nobody_and_ends_at_the_right_state() {
+async fn stuck_handler_delays_nobody_and_ends_at_the_right_state() {
     let cluster = Cluster::with(10);
     let informer = informer(&cluster);
     let (gate, opened) = tokio::sync::watch::channel(false);
@@ -250,7 +250,7 @@ async fn a_stuck_handler_holds_up_nobody_and_ends_at_the_right_state() {
             let (mut opened, stuck) = (opened.clone(), stuck.clone());
             async move {
                 let _ = opened.wait_for(|open| *open).await;
-                stuck.tell(&event);
+                stuck.note(&event);
             }
         }
     };
@@ -286,7 +286,7 @@ async fn a_stuck_handler_holds_up_nobody_and_ends_at_the_right_state() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn every_step_is_told_where_that_is_asked_for() {
+async fn every_step_is_received_without_coalescing() {
     let cluster = Cluster::with(1);
     let builder = SharedInformer::builder(cluster.clone()).max_deltas(None);
     let informer = builder.build().unwrap();
@@ -295,7 +295,7 @@ async fn every_step_is_told_where_that_is_asked_for() {
     let _kept = builder.register(seen.clone()).unwrap();
     started(&informer).await;
     settle().await;
-    // All at once, so that the watch runs ahead of the cache.
+    // All at once, so that the watch is ahead of the cache.
     let mut last = 0;
     for n in 0..200 {
         last = cluster.put("0", &n.to_string());

@@ -1,4 +1,4 @@
-//! The way of changes in memory: from a cluster to the cache, its indexes, and what a handler hears of it.
+//! The path of changes: from a cluster to the cache, its indexes and handlers.
 
 mod support;
 
@@ -6,17 +6,17 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use informer_shared::{Event, QueuePolicy, RecreatedAs, SharedInformer};
+use informer_shared::{Event, InformerPhase, QueuePolicy, RecreatedAs, SharedInformer};
 use informer_store::{IndexValues, Indexers, ObjectKey};
 use k8s_openapi::api::core::v1::ConfigMap;
 use support::{
-    Cluster, SECONDS, Seen, change_two, informer, settle, soon, started, told_in_each_order, until,
-    value_of,
+    Cluster, SECONDS, Seen, change_two, informer, received_in_each_order, settle, soon, started,
+    until, value_of,
 };
 
-// INV-SHARED-1: the cache has a change before a handler hears of it.
+// INV-SHARED-1: the cache has a change before a handler receives it.
 #[tokio::test(start_paused = true)]
-async fn the_cache_has_what_a_handler_hears_of() {
+async fn cache_has_a_change_before_a_handler_receives_it() {
     let cluster = Cluster::with(3);
     let informer = informer(&cluster);
     let store = informer.store().clone();
@@ -50,35 +50,35 @@ async fn the_cache_has_what_a_handler_hears_of() {
 
 // INV-SHARED-9, SI6, peers 44, CT8, protocol 3.3 (9), TY2
 #[tokio::test(start_paused = true)]
-async fn a_relist_tells_changes_to_all_and_the_unchanged_to_those_who_want_reminders() {
+async fn relist_sends_changes_to_all_and_unchanged_objects_to_handlers_with_a_period() {
     let cluster = Cluster::with(3);
     let informer = informer(&cluster);
-    let (plain, reminded) = (Seen::new(), Seen::new());
+    let (plain, with_period) = (Seen::new(), Seen::new());
     let _plain = informer.add_handler(plain.clone()).unwrap();
     let period = Duration::from_secs(1_000_000);
-    let _reminded = informer
+    let _with_period = informer
         .handler()
         .resync_period(period)
-        .register(reminded.clone())
+        .register(with_period.clone())
         .unwrap();
     started(&informer).await;
     until("the first state", || {
-        plain.lines().len() == 3 && reminded.lines().len() == 3
+        plain.lines().len() == 3 && with_period.lines().len() == 3
     })
     .await;
     plain.take();
-    reminded.take();
+    with_period.take();
 
     cluster.while_away(|cluster| {
         cluster.put("0", "second");
         cluster.delete("1");
         cluster.put("3", "new");
     });
-    until("the relist", || reminded.lines().len() == 4).await;
+    until("the relist", || with_period.lines().len() == 4).await;
     let mut lines = plain.take();
     lines.sort();
     assert_eq!(lines, ["+3=new", "-1 unknown", "~0=first>second relist"]);
-    let mut lines = reminded.take();
+    let mut lines = with_period.take();
     lines.sort();
     assert_eq!(
         lines,
@@ -95,7 +95,7 @@ async fn a_relist_tells_changes_to_all_and_the_unchanged_to_those_who_want_remin
 
 // INV-SHARED-7, protocol 3.3 (10)
 #[tokio::test(start_paused = true)]
-async fn an_object_that_was_recreated_meanwhile_is_told_as_the_option_says() {
+async fn recreated_object_is_sent_as_the_option_says() {
     let recreate = |cluster: &Cluster| {
         cluster.while_away(|cluster| {
             cluster.delete("0");
@@ -124,7 +124,7 @@ async fn an_object_that_was_recreated_meanwhile_is_told_as_the_option_says() {
 
 // peers 43
 #[tokio::test(start_paused = true)]
-async fn an_object_that_came_and_went_around_a_relist_does_not_stay() {
+async fn object_deleted_around_a_relist_does_not_stay() {
     let cluster = Cluster::with(1);
     let informer = informer(&cluster);
     let seen = Seen::new();
@@ -144,11 +144,11 @@ async fn an_object_that_came_and_went_around_a_relist_does_not_stay() {
 
 // peers 46
 #[tokio::test(start_paused = true)]
-async fn an_object_added_and_deleted_many_times_ends_as_it_should() {
+async fn object_added_and_deleted_many_times_ends_deleted() {
     let cluster = Cluster::new();
     let informer = informer(&cluster);
-    let (joined, all) = (Seen::new(), Seen::new());
-    let _joined = informer.add_handler(joined.clone()).unwrap();
+    let (coalesced, all) = (Seen::new(), Seen::new());
+    let _coalesced = informer.add_handler(coalesced.clone()).unwrap();
     let _all = informer
         .handler()
         .queue(QueuePolicy::Unbounded)
@@ -169,7 +169,7 @@ async fn an_object_added_and_deleted_many_times_ends_as_it_should() {
         .await
         .unwrap();
     settle().await;
-    assert!(joined.contents().is_empty() && all.contents().is_empty());
+    assert!(coalesced.contents().is_empty() && all.contents().is_empty());
     let lines = all.lines();
     let added = lines.iter().filter(|line| line.starts_with('+')).count();
     let deleted = lines.iter().filter(|line| line.starts_with('-')).count();
@@ -211,7 +211,7 @@ async fn indexes_can_be_added_before_and_after_the_start() {
 
 // SI9, CT4, peers 50
 #[tokio::test(start_paused = true)]
-async fn a_transform_runs_once_for_each_received_object() {
+async fn transform_runs_once_for_each_received_object() {
     let cluster = Cluster::with(2);
     let calls = Arc::new(AtomicUsize::new(0));
     let count = Arc::clone(&calls);
@@ -244,7 +244,7 @@ async fn a_transform_runs_once_for_each_received_object() {
         ["+0=transformed initial", "+1=transformed initial"]
     );
 
-    // Refused: the last good copy stays, and the status says so. Its deletion still applies.
+    // Refused: the last decodable object stays, and the status says so. Its deletion still applies.
     cluster.put("1", "refused");
     let last = cluster.delete("0");
     informer
@@ -254,7 +254,7 @@ async fn a_transform_runs_once_for_each_received_object() {
         .unwrap();
     settle().await;
     assert_eq!(seen.take(), ["-0"]);
-    assert_eq!(informer.status().reflector.set_aside, 1);
+    assert_eq!(informer.status().reflector.undecodable, 1);
     assert!(informer.store().snapshot().is_stale("ns/1"));
     let last = cluster.delete("1");
     informer
@@ -269,7 +269,7 @@ async fn a_transform_runs_once_for_each_received_object() {
 
 // CT9
 #[tokio::test(start_paused = true)]
-async fn the_caches_version_is_that_of_the_last_change() {
+async fn resource_version_of_the_cache_is_that_of_the_last_change() {
     let cluster = Cluster::with(2);
     let informer = informer(&cluster);
     started(&informer).await;
@@ -293,7 +293,7 @@ async fn the_caches_version_is_that_of_the_last_change() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn status_tells_how_informer_and_handlers_fare() {
+async fn status_shows_informer_and_handlers() {
     let cluster = Cluster::with(3);
     let informer = SharedInformer::builder(cluster.clone())
         .name("maps")
@@ -305,14 +305,16 @@ async fn status_tells_how_informer_and_handlers_fare() {
         .register(Seen::new())
         .unwrap();
     let status = informer.status();
-    assert!(!status.started && !status.store_synced && !status.handlers_synced);
+    assert_eq!(status.phase, InformerPhase::NotStarted);
+    assert!(!status.store_synced && !status.handlers_synced);
     started(&informer).await;
     until("the handler", || informer.status().handlers_synced).await;
     cluster.put("0", "second");
     until("the event", || informer.status().handlers[0].delivered == 4).await;
     let status = informer.status();
     assert_eq!((&*status.name, &*status.handlers[0].name), ("maps", "one"));
-    assert!(status.started && !status.stopped && status.store_synced && status.watching);
+    assert_eq!(status.phase, InformerPhase::Synced);
+    assert!(status.store_synced && status.watching);
     assert_eq!((status.objects, status.applied), (3, 4));
     assert_eq!(status.resource_version, Some(4.into()));
     assert!(status.reflector.last_event_at.is_some() && status.reflector.last_error.is_none());
@@ -326,25 +328,26 @@ async fn status_tells_how_informer_and_handlers_fare() {
     assert!(missing.to_string().contains("maps"), "{missing}");
     assert!(informer.store().contains(&ObjectKey::namespaced("ns", "2")));
     soon(informer.stop()).await.unwrap();
-    assert!(informer.status().stopped && !informer.status().watching);
+    assert_eq!(informer.status().phase, InformerPhase::Stopped);
+    assert!(!informer.status().watching);
+    assert_eq!(informer.status().queue.queued_keys, 0);
     assert_eq!(informer.store().len(), 3, "the cache stays readable");
 }
 
-// INV-SHARED-16: objects added by hand are no business of handlers.
+// INV-SHARED-16
 #[tokio::test(start_paused = true)]
-async fn what_is_put_over_the_cache_by_hand_is_read_at_once_and_told_to_nobody() {
+async fn overlaid_object_is_read_at_once_and_sent_to_nobody() {
     let cluster = Cluster::with(1);
     let informer = informer(&cluster);
     let early = Seen::new();
     let builder = informer.handler().resync_period(SECONDS);
     let _early = builder.register(early.clone()).unwrap();
     started(&informer).await;
-    let now = std::time::Instant::now();
     let mine = support::config_map("0", "uid-1", 900, "mine");
     let created = support::config_map("new", "uid-9", 3, "mine");
     let later = support::config_map("later", "uid-10", 901, "mine");
     for mine in [mine, created, later] {
-        informer.store().overlay(mine, now).unwrap();
+        informer.overlay(mine).unwrap();
     }
     assert_eq!(value_of(&informer.store().get("ns/0").unwrap()), "mine");
     assert!(informer.store().contains("ns/new"));
@@ -356,7 +359,7 @@ async fn what_is_put_over_the_cache_by_hand_is_read_at_once_and_told_to_nobody()
     tokio::time::sleep(SECONDS * 3 / 2).await;
     assert_eq!(early.lines(), ["+0=first initial", "=0 resync"]);
 
-    // The server's next word on it is told as a change of what handlers know. A list without an object ends it,
+    // The server's next change is sent as a change of what handlers have. A list without an object ends its overlay,
     // unless that is newer.
     cluster.put("0", "second");
     until("the change", || late.lines().len() == 2).await;
@@ -373,26 +376,26 @@ async fn what_is_put_over_the_cache_by_hand_is_read_at_once_and_told_to_nobody()
 
 // INV-CTRL-5, INV-SHARED-1
 #[tokio::test(start_paused = true)]
-async fn changes_are_told_in_the_order_that_was_chosen() {
-    for (order, expected) in told_in_each_order() {
+async fn changes_are_received_in_the_chosen_order() {
+    for (order, expected) in received_in_each_order() {
         let cluster = Cluster::new();
         let informer = SharedInformer::builder(cluster.clone())
             .queue_order(order)
             .build()
             .unwrap();
-        let (seen, joined) = (Seen::new(), Seen::new());
+        let (seen, coalesced) = (Seen::new(), Seen::new());
         let _all = informer
             .handler()
             .queue(QueuePolicy::Unbounded)
             .register(seen.clone())
             .unwrap();
-        let _joined = informer.add_handler(joined.clone()).unwrap();
+        let _coalesced = informer.add_handler(coalesced.clone()).unwrap();
         started(&informer).await;
         until("the watch", || cluster.open_watches() == 1).await;
         change_two(&cluster);
         until("all changes", || seen.lines().len() == expected.len()).await;
         assert_eq!(seen.take(), expected, "{order:?}");
-        assert_eq!(joined.contents(), cluster.contents());
+        assert_eq!(coalesced.contents(), cluster.contents());
         cluster.while_away(|cluster| {
             cluster.put("c", "1");
             cluster.delete("a");

@@ -1,4 +1,4 @@
-//! What informers and handlers hold, measured by a counting allocator.
+//! The memory of informers and handlers, counted by the allocator.
 
 mod support;
 
@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use allocation_counter::measure;
 use futures_util::StreamExt as _;
-use informer_reflector::{List, ListWatch, ListWatchError};
+use informer_reflector::{ListWatch, ListWatchError};
 use informer_shared::{Event, Registration, SharedInformer};
 use informer_wire::{Decoded, ListMeta, ListOptions, WatchEvent};
 use k8s_openapi::api::core::v1::ConfigMap;
@@ -25,7 +25,7 @@ fn runtime() -> Runtime {
 
 // INV-SHARED-19
 #[test]
-fn an_idle_informer_is_small() {
+fn idle_informer_is_small() {
     let runtime = runtime();
     let mut informers: Vec<SharedInformer<ConfigMap>> = Vec::with_capacity(200);
     let held = measure(|| {
@@ -45,7 +45,7 @@ fn an_idle_informer_is_small() {
 
 // INV-SHARED-19
 #[test]
-fn handlers_that_leave_give_back_what_they_held() {
+fn removed_handlers_give_their_memory_back() {
     let runtime = runtime();
     let informer = runtime.block_on(async {
         let informer = informer(&Cluster::with(10));
@@ -60,7 +60,8 @@ fn handlers_that_leave_give_back_what_they_held() {
                 .collect();
             settle().await;
             assert!(handlers.iter().all(Registration::has_synced));
-            drop(handlers);
+            let scoped: Vec<_> = handlers.into_iter().map(Registration::scoped).collect();
+            drop(scoped);
             settle().await;
             assert!(informer.status().handlers.is_empty());
         });
@@ -78,7 +79,7 @@ fn handlers_that_leave_give_back_what_they_held() {
 
 // INV-SHARED-19
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn handlers_of_every_kind_leave_no_task_no_thread_and_no_stream_behind() {
+async fn removed_handlers_of_every_kind_leave_nothing_behind() {
     let informer = informer(&Cluster::with(10));
     started(&informer).await;
     let metrics = tokio::runtime::Handle::current().metrics();
@@ -104,7 +105,7 @@ async fn handlers_of_every_kind_leave_no_task_no_thread_and_no_stream_behind() {
         let mut stream = filtered.stream().expect(added);
         for handler in [asynchronous.expect(added), blocking.expect(added)] {
             handler.synced().await.expect("it goes on");
-            handler.remove().await;
+            handler.remove().await.expect("it has ended");
         }
         assert!(stream.next().await.is_some());
     }
@@ -122,7 +123,7 @@ fn fed() -> (mpsc::UnboundedSender<Item>, SharedInformer<ConfigMap>) {
     let source = ListWatch::new(
         |_: ListOptions| async {
             let nothing = Vec::<ConfigMap>::new();
-            Ok::<_, ListWatchError>(List::new(nothing, ListMeta::at(1.into())))
+            Ok::<_, ListWatchError>((nothing, ListMeta::at(1.into())))
         },
         move |_: ListOptions| {
             let receiver = receiver.lock().take();
@@ -139,18 +140,18 @@ fn fed() -> (mpsc::UnboundedSender<Item>, SharedInformer<ConfigMap>) {
 
 // INV-SHARED-3
 #[test]
-fn a_blocked_handler_costs_the_same_however_much_happens() {
+fn stuck_handler_costs_the_same_however_much_changes() {
     let runtime = runtime();
     let (sender, informer) = fed();
     let gate = Arc::new(Semaphore::new(0));
     let seen = Arc::new(Mutex::new(BTreeMap::new()));
-    let (pass, told) = (Arc::clone(&gate), Arc::clone(&seen));
+    let (pass, received) = (Arc::clone(&gate), Arc::clone(&seen));
     let blocked = informer.add_handler(move |event: Event<ConfigMap>| {
-        let (pass, told) = (Arc::clone(&pass), Arc::clone(&told));
+        let (pass, received) = (Arc::clone(&pass), Arc::clone(&received));
         async move {
             let _open = pass.acquire().await;
             let object = event.object();
-            told.lock().insert(event.key(), value_of(object));
+            received.lock().insert(event.key(), value_of(object));
         }
     });
     let blocked = blocked.expect("it has not stopped");

@@ -1,4 +1,4 @@
-//! What a relist in which nothing has changed holds at its peak, counted by the allocator: bodies, decoder, queue, store.
+//! The peak memory of a relist in which nothing has changed, counted by the allocator: bodies, decoder, queue, store.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::fmt::Write as _;
@@ -24,7 +24,7 @@ const CHUNK: usize = 16 << 10;
 
 type Chunks = BoxStream<'static, Result<&'static [u8], ListWatchError>>;
 
-/// A server that always tells of the same pods, and ends a watch when it is told to.
+/// A server that always sends the same pods, and ends a watch when it is asked to.
 #[derive(Clone)]
 struct Unchanging {
     format: WireFormat,
@@ -62,10 +62,10 @@ impl ListerWatcher for Unchanging {
     type List = DecodedBody<Chunks, ListDecoder<Compact<Pod>>>;
     type Watch = DecodedBody<Chunks, WatchDecoder<Compact<Pod>>>;
 
-    async fn list(&self, request: ListRequest) -> Result<Self::List, ListWatchError> {
+    async fn list(&self, request: ListRequest<Self::Object>) -> Result<Self::List, ListWatchError> {
         let mut decoder = ListDecoder::new(self.format, DecodeOptions::default());
-        if let Some(known) = request.known {
-            decoder = decoder.known(known);
+        if let Some(newest) = request.newest {
+            decoder = decoder.newest(newest);
         }
         let body = Self::chunks(&self.bodies.list);
         Ok(DecodedBody::new(body, decoder))
@@ -76,10 +76,13 @@ impl ListerWatcher for Unchanging {
         Ok(DecodedBody::new(self.watching(&[]), decoder))
     }
 
-    async fn watch_list(&self, request: ListRequest) -> Result<Self::Watch, ListWatchError> {
+    async fn watch_list(
+        &self,
+        request: ListRequest<Self::Object>,
+    ) -> Result<Self::Watch, ListWatchError> {
         let mut decoder = WatchDecoder::new(self.format, DecodeOptions::default());
-        if let Some(known) = request.known {
-            decoder = decoder.known(known);
+        if let Some(newest) = request.newest {
+            decoder = decoder.newest(newest);
         }
         let body = self.watching(&self.bodies.stream);
         Ok(DecodedBody::new(body, decoder))
@@ -143,7 +146,7 @@ fn in_protobuf(pods: &[Value]) -> Bodies {
     }
 }
 
-/// What is held once synced, and what a relist adds to it at its peak and in the end.
+/// The memory once synced, and what a relist adds to it at its peak and in the end.
 fn measured(mode: ListMode, format: WireFormat, bodies: &'static Bodies) -> (u64, u64, i64) {
     let mut builder = tokio::runtime::Builder::new_current_thread();
     // All of it runs on this thread, so that all of it is counted.
@@ -163,8 +166,7 @@ fn measured(mode: ListMode, format: WireFormat, bodies: &'static Bodies) -> (u64
         runtime.block_on(async {
             informer
                 .add_handler(|_: Event<Compact<Pod>>| async {})
-                .unwrap()
-                .detach();
+                .unwrap();
             informer.start().unwrap();
             informer
                 .synced()
@@ -196,7 +198,7 @@ fn measured(mode: ListMode, format: WireFormat, bodies: &'static Bodies) -> (u64
 
 // INV-SHARED-20
 #[test]
-fn a_relist_with_nothing_changed_adds_little_to_what_is_held() {
+fn unchanged_relist_adds_little_memory() {
     let pods = pods();
     for (format, bodies) in [
         (WireFormat::Protobuf, in_protobuf(&pods)),

@@ -1,5 +1,5 @@
-//! Random lives of an informer in virtual time: the cluster changes, watches break, handlers join, leave, stall, fail
-//! and panic. Each handler's history is legal, and in the end cache and handlers equal the cluster.
+//! Random runs of an informer in virtual time: the cluster changes, watches break, handlers are added and removed, stall,
+//! fail and panic. Each handler's history is legal, and in the end cache and handlers equal the cluster.
 //!
 //! A seed that fails is printed; `INFORMER_SEED=n` runs it alone, `INFORMER_SEEDS=n` runs n of them.
 
@@ -9,8 +9,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use informer_shared::{
-    BoxError, CatchUpError, Event, EventHandler, EventStream, FailurePolicy, HandlerEnd, OnStop,
-    QueuePolicy, Registration, SharedInformer,
+    BoxError, EndReason, Event, EventHandler, EventStream, FailurePolicy, OnStop, QueuePolicy,
+    Registration, SharedInformer, WaitError,
 };
 use informer_store::Expectation;
 use k8s_openapi::api::core::v1::ConfigMap;
@@ -40,7 +40,7 @@ impl Random {
     }
 }
 
-/// Records what it is told, after a random while, and fails at random.
+/// Records its events, after a random time, and fails at random.
 struct Moody {
     seen: Seen,
     random: Arc<Mutex<Random>>,
@@ -50,8 +50,8 @@ struct Moody {
 
 impl EventHandler<ConfigMap> for Moody {
     async fn handle(&mut self, event: Event<ConfigMap>) -> Result<(), BoxError> {
-        // What it is told counts as told, also where it fails afterwards.
-        self.seen.tell(&event);
+        // An event counts as received, also where the handler fails afterwards.
+        self.seen.note(&event);
         let (pause, mood) = {
             let mut random = self.random.lock();
             (random.below(400), random.below(30))
@@ -79,10 +79,10 @@ struct World {
     cluster: Cluster,
     informer: SharedInformer<ConfigMap>,
     handlers: Vec<Handler>,
-    /// Streams that nobody reads until the end.
+    /// Streams that nobody polls until the end.
     streams: Vec<(EventStream<ConfigMap>, Seen)>,
-    /// Waits for writes to come back.
-    waits: Vec<JoinHandle<Result<(), CatchUpError>>>,
+    /// Waits for writes to be cached.
+    waits: Vec<JoinHandle<Result<(), WaitError>>>,
 }
 
 fn is_shown(object: &ConfigMap) -> bool {
@@ -183,10 +183,12 @@ impl World {
                     seen, registration, ..
                 } = self.handlers.swap_remove(at);
                 if self.random.one_in(2) {
-                    soon(registration.remove()).await;
-                    let told = seen.lines().len();
+                    soon(registration.remove()).await.expect("it ends");
+                    let received = seen.lines().len();
                     tokio::time::sleep(SECONDS).await;
-                    assert_eq!(seen.lines().len(), told, "told after its removal");
+                    assert_eq!(seen.lines().len(), received, "an event after its removal");
+                } else {
+                    drop(registration.scoped());
                 }
             }
             3 => self.cluster.close_watches(),
@@ -220,7 +222,7 @@ impl World {
         }
     }
 
-    /// Faults are over: all must come to the state of the cluster.
+    /// Faults are over: all must reach the state of the cluster.
     async fn settle(self) {
         let Self {
             cluster,
@@ -267,21 +269,21 @@ impl World {
             let seen = handler.seen.contents();
             let status = handler.registration.status();
             match &status.ended {
-                Some(HandlerEnd::InformerStopped) => {
+                Some(EndReason::InformerStopped) => {
                     let expected = if handler.filtered { &shown } else { &cached };
                     assert_eq!(&seen, expected, "{status:?}");
                     assert!(status.synced, "{status:?}");
                 }
                 // Cut off; what it saw until then was legal, or `contents` would have panicked.
-                Some(HandlerEnd::QueueFull { .. } | HandlerEnd::Failure(_)) => {}
+                Some(EndReason::QueueFull { .. } | EndReason::Failed(_)) => {}
                 other => panic!("ended as {other:?}"),
             }
         }
         for (mut stream, seen) in streams {
             while let Some(event) = futures_util::StreamExt::next(&mut stream).await {
-                seen.tell(&event);
+                seen.note(&event);
             }
-            if matches!(stream.end(), Some(HandlerEnd::InformerStopped)) {
+            if matches!(stream.status().ended, Some(EndReason::InformerStopped)) {
                 let all = seen.contents();
                 assert!(
                     all == cached || all == shown,
@@ -323,7 +325,7 @@ fn number(name: &str) -> Option<u64> {
 
 // INV-SHARED-1 to INV-SHARED-10; protocol 3.3: 5–10, 13, 14, 16, 20
 #[test]
-fn random_lives_of_an_informer_keep_every_promise() {
+fn random_runs_keep_every_promise() {
     let seeds: Vec<u64> = match number("INFORMER_SEED") {
         Some(seed) => vec![seed],
         None => (0..number("INFORMER_SEEDS").unwrap_or(150)).collect(),

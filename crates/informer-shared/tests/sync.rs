@@ -1,17 +1,18 @@
-//! Waiting to be synced or to have caught up: true in time, and with a reason where it fails.
+//! Waits for informers, handlers and the cache: they end in time, and with a reason where they fail.
 
 mod support;
 
 use std::time::Duration;
 
-use informer_shared::{CatchUpError, Event, Progress, SyncError};
+use informer_reflector::ReflectorPhase;
+use informer_shared::{Event, InformerPhase, WaitError};
 use informer_store::Expectation;
 use k8s_openapi::api::core::v1::ConfigMap;
-use support::{Cluster, SECONDS, Seen, informer, settle, soon, started, until};
+use support::{Cluster, SECONDS, Seen, another, informer, settle, soon, started, until};
 
 // INV-SHARED-13, peers 67
 #[tokio::test(start_paused = true)]
-async fn a_deadline_that_passes_says_what_stands_in_the_way() {
+async fn deadline_names_what_was_waited_for() {
     let cluster = Cluster::with(1);
     cluster.fail_lists(Some(403));
     let informer = informer(&cluster);
@@ -25,17 +26,18 @@ async fn a_deadline_that_passes_says_what_stands_in_the_way() {
     informer.start().unwrap();
     let error = informer.synced().deadline(20 * SECONDS).await.unwrap_err();
     assert!(error.is_deadline());
-    let Progress {
-        started,
-        store_synced,
-        attempts,
-        last_error,
-        ..
-    } = error.progress().unwrap().clone();
-    assert!(started && !store_synced && attempts > 1, "{error}");
+    let reason = error.not_synced().unwrap();
+    assert_eq!(reason.phase, InformerPhase::Syncing);
+    assert!(reason.attempts > 1, "{error}");
+    let last_error = reason.last_error.as_deref();
     assert!(last_error.unwrap().contains("refused with 403"), "{error}");
     assert!(error.to_string().contains("refused with 403"), "{error}");
-    assert!(error.to_string().contains("ConfigMap"), "{error}");
+    assert!(
+        error
+            .to_string()
+            .starts_with("informer of ConfigMap not synced within 20s: "),
+        "{error}"
+    );
     let error = handler.synced().deadline(SECONDS).await.unwrap_err();
     assert!(error.to_string().contains("\"mine\""), "{error}");
     assert!(error.to_string().contains("403"), "{error}");
@@ -45,9 +47,37 @@ async fn a_deadline_that_passes_says_what_stands_in_the_way() {
     handler.synced().deadline(SECONDS).await.unwrap();
 }
 
+// INV-SHARED-13: a resource that the server does not have, or has no more, is a state of its own.
+#[tokio::test(start_paused = true)]
+async fn resource_that_the_server_does_not_have_is_named() {
+    let cluster = Cluster::with(1);
+    cluster.fail_lists(Some(404));
+    let informer = informer(&cluster);
+    informer.start().unwrap();
+    let error = informer.synced().deadline(20 * SECONDS).await.unwrap_err();
+    let text = "the server does not have this resource; ";
+    assert!(error.to_string().contains(text), "{error}");
+    assert_eq!(
+        error.not_synced().unwrap().reflector,
+        ReflectorPhase::NotFound
+    );
+    cluster.fail_lists(None);
+    informer.synced().deadline(120 * SECONDS).await.unwrap();
+    assert!(informer.not_synced().is_none());
+    // Its CRD is deleted. The waits between requests are short again after two good minutes.
+    tokio::time::sleep(150 * SECONDS).await;
+    cluster.fail_lists(Some(404));
+    cluster.while_away(another);
+    until("the list", || {
+        informer.status().reflector.phase == ReflectorPhase::NotFound
+    })
+    .await;
+    assert_eq!(informer.store().len(), 1, "the cache stays");
+}
+
 // INV-SHARED-13, INV-SHARED-5, peers 57, WS1
 #[tokio::test(start_paused = true)]
-async fn the_cache_is_synced_early_and_a_slow_handler_only_after_its_last_call() {
+async fn cache_is_synced_early_and_a_slow_handler_after_its_last_call() {
     let cluster = Cluster::with(1000);
     let informer = informer(&cluster);
     let slow = |_: Event<ConfigMap>| tokio::time::sleep(Duration::from_millis(10));
@@ -57,7 +87,9 @@ async fn the_cache_is_synced_early_and_a_slow_handler_only_after_its_last_call()
     assert!(begin.elapsed() < SECONDS);
     let error = slow.synced().deadline(SECONDS).await.unwrap_err();
     assert!(
-        error.to_string().contains("events wait for the handler"),
+        error
+            .to_string()
+            .contains("events are queued for the handler"),
         "{error}"
     );
     assert!(!informer.status().handlers_synced);
@@ -70,7 +102,7 @@ async fn the_cache_is_synced_early_and_a_slow_handler_only_after_its_last_call()
 
 // INV-SHARED-5, protocol 3.3 (11)
 #[tokio::test(start_paused = true)]
-async fn an_empty_collection_syncs_informer_and_handlers() {
+async fn empty_collection_syncs_informer_and_handlers() {
     let cluster = Cluster::new();
     let informer = informer(&cluster);
     let early = informer.add_handler(Seen::new()).unwrap();
@@ -82,7 +114,7 @@ async fn an_empty_collection_syncs_informer_and_handlers() {
 
 // INV-SHARED-13, WS1, WS2
 #[tokio::test(start_paused = true)]
-async fn a_wait_ends_when_what_it_waits_for_can_never_be() {
+async fn wait_ends_when_it_can_never_succeed() {
     let cluster = Cluster::new();
     cluster.hang();
     let informer = informer(&cluster);
@@ -94,16 +126,16 @@ async fn a_wait_ends_when_what_it_waits_for_can_never_be() {
     settle().await;
     soon(informer.stop()).await.unwrap();
     let error = soon(of_informer).await.unwrap().unwrap_err();
-    assert!(matches!(error, SyncError::Stopped { .. }), "{error}");
+    assert!(matches!(error, WaitError::Stopped { .. }), "{error}");
     let error = soon(of_handler).await.unwrap().unwrap_err();
-    assert!(matches!(error, SyncError::HandlerEnded { .. }), "{error}");
+    assert!(matches!(error, WaitError::HandlerEnded { .. }), "{error}");
     let error = soon(of_version).await.unwrap().unwrap_err();
-    assert!(matches!(error, CatchUpError::Never { .. }), "{error}");
+    assert!(matches!(error, WaitError::Never { .. }), "{error}");
 }
 
 // INV-SHARED-14
 #[tokio::test(start_paused = true)]
-async fn reading_ones_own_write_waits_for_the_cache() {
+async fn own_write_is_read_after_a_wait_for_its_version() {
     let cluster = Cluster::with(1);
     let informer = informer(&cluster);
     let seen = Seen::new();
@@ -119,16 +151,16 @@ async fn reading_ones_own_write_waits_for_the_cache() {
         .deadline(SECONDS)
         .await
         .unwrap_err();
-    assert!(matches!(error, CatchUpError::Deadline { .. }));
+    assert!(matches!(error, WaitError::Deadline { .. }));
     assert!(error.to_string().contains("99"), "{error}");
     let error = informer.wait_until("opaque".into()).await.unwrap_err();
-    assert!(matches!(error, CatchUpError::Never { .. }), "{error}");
+    assert!(matches!(error, WaitError::Never { .. }), "{error}");
     until("the handler", || seen.lines().len() == 2).await;
 }
 
 // INV-SHARED-14
 #[tokio::test(start_paused = true)]
-async fn ones_own_object_is_waited_for_until_it_or_its_deletion_is_cached() {
+async fn own_object_is_waited_for_until_it_or_its_deletion_is_cached() {
     let cluster = Cluster::with(1);
     let informer = informer(&cluster);
     started(&informer).await;
@@ -159,19 +191,19 @@ async fn ones_own_object_is_waited_for_until_it_or_its_deletion_is_cached() {
     opaque.metadata.resource_version = Some("opaque".into());
     let opaque = Expectation::written(&opaque).unwrap();
     let error = informer.wait_for(opaque).await.unwrap_err();
-    assert!(matches!(error, CatchUpError::Never { .. }), "{error}");
+    assert!(matches!(error, WaitError::Never { .. }), "{error}");
 }
 
 // INV-SHARED-14, peers 70: the watch lags, and the next thing that comes is a list.
 #[tokio::test(start_paused = true)]
-async fn a_wait_for_a_write_lasts_until_the_write_has_come_however_it_comes() {
+async fn wait_for_a_write_ends_once_it_is_received_by_watch_or_list() {
     let cluster = Cluster::with(1);
     let informer = informer(&cluster);
     started(&informer).await;
     cluster.fail_lists(Some(500));
     let mut written = Vec::new();
     cluster.while_away(|cluster| {
-        // One that stays, and one that is gone again before anybody hears of it.
+        // One that stays, and one that is deleted before it is received.
         written.push(("0", cluster.put("0", "mine")));
         written.push(("short", cluster.put("short", "mine")));
         cluster.delete("short");
@@ -195,9 +227,9 @@ async fn a_wait_for_a_write_lasts_until_the_write_has_come_however_it_comes() {
     assert_eq!(informer.store().len(), 1);
 }
 
-// WS1: a wait that is done wins over a deadline of nothing.
+// WS1: a wait that succeeds at once does so within no time.
 #[tokio::test(start_paused = true)]
-async fn what_is_done_needs_no_time() {
+async fn wait_that_succeeds_at_once_needs_no_time() {
     let informer = informer(&Cluster::with(1));
     started(&informer).await;
     informer.synced().deadline(Duration::ZERO).await.unwrap();

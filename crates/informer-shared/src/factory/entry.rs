@@ -1,7 +1,6 @@
-//! An informer of a factory, whatever the type of its objects.
+//! The informers of a factory, whatever the type of their objects.
 
 use std::any::{Any, TypeId};
-use std::fmt;
 use std::future::IntoFuture;
 use std::time::Duration;
 
@@ -13,35 +12,30 @@ use informer_wire::Resource;
 
 use crate::error::RunError;
 use crate::informer::{InformerStatus, SharedInformer};
-use crate::synced::{SyncError, Watched};
-use crate::wait::Wait;
+use crate::process_loop::Watched;
+use crate::wait::{InformerPhase, Wait, WaitError};
 
-/// What tells the informers of a factory apart.
+/// What distinguishes the informers of a factory: the type of their objects, and what requests for their resource name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct EntryKey {
     type_id: TypeId,
-    resource: Resource,
+    /// Group, version and plural. Kind and scope follow from them.
+    path: [String; 3],
 }
 
 impl EntryKey {
-    pub(super) fn of<K: 'static>(resource: Resource) -> Self {
+    pub(super) fn of<K: 'static>(resource: &Resource) -> Self {
+        let path = [&resource.group, &resource.version, &resource.plural];
         Self {
             type_id: TypeId::of::<K>(),
-            resource,
+            path: path.map(ToString::to_string),
         }
     }
 }
 
-pub(super) struct Entry {
-    pub(super) key: EntryKey,
-    pub(super) informer: Box<dyn AnyInformer>,
-}
-
-/// What a factory does with an informer.
-pub(super) trait AnyInformer: Send + Sync {
-    fn as_any(&self) -> &dyn Any;
-    fn boxed_clone(&self) -> Box<dyn AnyInformer>;
-    fn is_started(&self) -> bool;
+/// An informer of a factory.
+pub(super) trait AnyInformer: Any + Send + Sync {
+    fn is_stopping(&self) -> bool;
     fn start(&self) -> Result<(), RunError>;
     fn stop(&self) -> BoxFuture<'_, Result<(), RunError>>;
     fn watched(&self) -> Watched;
@@ -49,16 +43,8 @@ pub(super) trait AnyInformer: Send + Sync {
 }
 
 impl<K: Object> AnyInformer for SharedInformer<K> {
-    fn as_any(&self) -> &dyn Any {
-        self
-    }
-
-    fn boxed_clone(&self) -> Box<dyn AnyInformer> {
-        Box::new(self.clone())
-    }
-
-    fn is_started(&self) -> bool {
-        Self::is_started(self)
+    fn is_stopping(&self) -> bool {
+        Self::is_stopping(self)
     }
 
     fn start(&self) -> Result<(), RunError> {
@@ -70,7 +56,7 @@ impl<K: Object> AnyInformer for SharedInformer<K> {
     }
 
     fn watched(&self) -> Watched {
-        self.watched()
+        Self::watched(self)
     }
 
     fn status(&self) -> InformerStatus {
@@ -78,53 +64,33 @@ impl<K: Object> AnyInformer for SharedInformer<K> {
     }
 }
 
-/// Why the informers of a factory are not all synced.
-#[derive(Debug, Clone, thiserror::Error)]
-#[error("{} of {started} informers did not sync: {}", .failed.len(), Lines(.failed))]
-#[non_exhaustive]
-pub struct FactorySyncError {
-    /// How many informers were waited for.
-    pub started: usize,
-    /// What is late, or stopped before it was synced, and why.
-    pub failed: Vec<SyncError>,
-}
-
-struct Lines<'a>(&'a [SyncError]);
-
-impl fmt::Display for Lines<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (at, error) in self.0.iter().enumerate() {
-            let comma = if at == 0 { "" } else { "; " };
-            write!(f, "{comma}{error}")?;
-        }
-        Ok(())
-    }
-}
-
-/// The wait for all these informers. It fails as soon as one of them has stopped.
-pub(super) fn all_synced(watched: Vec<Watched>) -> Wait<FactorySyncError> {
-    let started = watched.len();
+/// Makes the wait for all these informers. It fails as soon as one of them has stopped.
+pub(super) fn all_synced(watched: Vec<Watched>) -> Wait {
+    let total = watched.len();
     let late = watched.clone();
     let outcome = async move {
-        let waits = watched
-            .iter()
-            .cloned()
-            .map(|one| one.synced().into_future());
-        let mut waits: FuturesUnordered<_> = waits.collect();
+        let waits = watched.iter().cloned();
+        let mut waits: FuturesUnordered<_> = waits.map(|one| one.synced().into_future()).collect();
         while let Some(result) = waits.next().await {
-            // The rest is still open; what has ended as well is told with it.
+            // The others may never end; those that have stopped as well are named with it.
             if let Err(first) = result {
-                let mut failed: Vec<_> = watched.iter().filter_map(Watched::failed).collect();
+                let stopped = watched.iter().filter(|one| is_stopped_unsynced(one));
+                let mut failed: Vec<_> = stopped.map(Watched::stopped).collect();
                 if failed.is_empty() {
                     failed.push(first);
                 }
-                return Err(FactorySyncError { started, failed });
+                return Err(WaitError::Informers { total, failed });
             }
         }
         Ok(())
     };
     Wait::new(outcome, move |deadline: Duration| {
-        let failed = late.iter().filter_map(|one| one.late(deadline)).collect();
-        FactorySyncError { started, failed }
+        let unsynced = late.iter().filter(|one| !one.is_synced());
+        let failed = unsynced.map(|one| one.late(deadline)).collect();
+        WaitError::Informers { total, failed }
     })
+}
+
+fn is_stopped_unsynced(watched: &Watched) -> bool {
+    watched.phase() == InformerPhase::Stopped && !watched.is_synced()
 }

@@ -2,31 +2,36 @@
 
 mod builder;
 mod entry;
+mod settings;
 
+use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 
 use futures_util::future::join_all;
 use informer_reflector::{BoxListerWatcher, ListerWatcherSource};
-use informer_store::{IndexError, Lister, Object};
+use informer_store::{IndexError, Indexers, Lister, Object};
 use informer_wire::{Resource, StaticResource};
 use parking_lot::Mutex;
 
 pub use builder::InformerFactoryBuilder;
-pub use entry::FactorySyncError;
 
-use self::builder::FactoryOptions;
-use self::entry::{AnyInformer, Entry, EntryKey, all_synced};
-use crate::error::RunError;
+use self::entry::{AnyInformer, EntryKey, all_synced};
+use self::settings::Settings;
+use crate::error::{BuildError, RunError};
 use crate::informer::{InformerStatus, SharedInformer, SharedInformerBuilder};
 use crate::wait::Wait;
 
-/// Makes informers over one source, such as a connection to an API server, and keeps one for each type and resource.
+/// Makes informers over one source, such as a connection to an API server, and keeps one for each type of objects and each
+/// resource: group, version and plural.
 ///
-/// Asking for an informer or a lister makes the informer; [`start`](Self::start) starts those that are new. Cloning the
-/// factory gives another handle to the same one. The factory owns its informers: they stop when the last handle is gone
-/// that leads to them, and a lister is no such handle.
+/// Asking for an informer or a lister makes the informer; [`start`](Self::start) starts those that are new. An informer that
+/// was stopped by itself is replaced by a new one when it is asked for again. A clone is another handle of the same factory.
+/// The factory owns its informers: they stop when the last handle is dropped that leads to them. A lister is no such handle.
 #[doc = include_str!("../../docs/factory-example.md")]
+///
+/// # Lock order
+/// The lock is taken alone. No user code runs under it.
 #[doc(alias = "SharedInformerFactory")]
 #[doc(alias = "DynamicSharedInformerFactory")]
 #[doc(alias = "MetadataSharedInformerFactory")]
@@ -36,44 +41,48 @@ pub struct InformerFactory<S> {
 
 struct Inner<S> {
     source: S,
-    options: FactoryOptions,
+    settings: Settings,
     state: Mutex<State>,
 }
 
 #[derive(Default)]
 struct State {
-    entries: Vec<Entry>,
+    /// In the order in which they were asked for.
+    informers: Vec<(EntryKey, Arc<dyn AnyInformer>)>,
     shut_down: bool,
 }
 
 impl<S> InformerFactory<S> {
-    /// A factory of informers of all namespaces.
+    /// Makes a factory of informers of all namespaces, with the default settings.
     #[must_use]
     #[doc(alias = "NewSharedInformerFactory")]
     pub fn new(source: S) -> Self {
-        Self::builder(source).build()
+        Self::from_parts(source, Settings::default())
     }
 
-    /// A factory to be set up.
+    /// Returns a builder of a factory.
     #[doc(alias = "NewSharedInformerFactoryWithOptions")]
     pub fn builder(source: S) -> InformerFactoryBuilder<S> {
         InformerFactoryBuilder::new(source)
     }
 
-    fn from_parts(source: S, options: FactoryOptions) -> Self {
+    fn from_parts(source: S, mut settings: Settings) -> Self {
+        // One for all informers.
+        settings.options.start_limit.get_or_insert_default();
         Self {
             inner: Arc::new(Inner {
                 source,
-                options,
+                settings,
                 state: Mutex::default(),
             }),
         }
     }
 
-    /// The informer of this type's resource: the same one whenever it is asked for.
+    /// Returns the informer of this type's resource: the same one whenever it is asked for.
     ///
     /// # Panics
-    /// Never: an informer without indexes of its own can always be made.
+    /// If the settings of its type or resource make an informer that cannot be built: two indexes of one name, or a selector
+    /// that does not parse. [`informer_with`](Self::informer_with) returns an error instead.
     #[must_use]
     #[doc(alias = "Informer")]
     pub fn informer<K>(&self) -> SharedInformer<K>
@@ -84,7 +93,10 @@ impl<S> InformerFactory<S> {
         self.informer_for(K::resource())
     }
 
-    /// A lister over the cache of this type's resource.
+    /// Returns a lister of the cache of this type's resource.
+    ///
+    /// # Panics
+    /// As [`informer`](Self::informer).
     #[must_use]
     pub fn lister<K>(&self) -> Lister<K>
     where
@@ -94,10 +106,10 @@ impl<S> InformerFactory<S> {
         self.lister_for(K::resource())
     }
 
-    /// The informer of a resource that is known only at run time, as objects of this type.
+    /// Returns the informer of a resource that is known only at run time, with objects of this type.
     ///
     /// # Panics
-    /// Never: an informer without indexes of its own can always be made.
+    /// As [`informer`](Self::informer).
     #[must_use]
     #[doc(alias = "ForResource")]
     pub fn informer_for<K>(&self, resource: Resource) -> SharedInformer<K>
@@ -105,11 +117,20 @@ impl<S> InformerFactory<S> {
         K: Object,
         S: ListerWatcherSource<K>,
     {
-        self.informer_with(resource, |builder| builder)
-            .expect("there are no indexes to clash")
+        let known = self.inner.state.lock().find(&EntryKey::of::<K>(&resource));
+        if let Some(informer) = known {
+            return informer;
+        }
+        match self.informer_with(resource, |builder| builder) {
+            Ok((informer, _)) => informer,
+            Err(error) => panic!("the factory's settings make no informer: {error}"),
+        }
     }
 
-    /// A lister over the cache of a resource that is known only at run time, as objects of this type.
+    /// Returns a lister of the cache of a resource that is known only at run time, with objects of this type.
+    ///
+    /// # Panics
+    /// As [`informer`](Self::informer).
     #[must_use]
     pub fn lister_for<K>(&self, resource: Resource) -> Lister<K>
     where
@@ -120,17 +141,19 @@ impl<S> InformerFactory<S> {
         Lister::new(self.informer_for(resource).store().clone(), &plural)
     }
 
-    /// The informer of a resource, set up by `configure` on top of what the factory says. If there is one already, it
-    /// is returned as it is.
+    /// Returns the informer of a resource, configured on top of the factory's settings, and whether this call made it.
+    ///
+    /// If there is one already, indexes that it lacks, by name, are added to it; its other settings stay.
     ///
     /// # Errors
-    /// When two of its indexes have one name.
+    /// [`BuildError::Index`] if two of a new informer's indexes have one name; [`BuildError::Selector`] if a selector does not
+    /// parse.
     #[doc(alias = "InformerFor")]
     pub fn informer_with<K, F>(
         &self,
         resource: Resource,
         configure: F,
-    ) -> Result<SharedInformer<K>, IndexError>
+    ) -> Result<(SharedInformer<K>, bool), BuildError>
     where
         K: Object,
         S: ListerWatcherSource<K>,
@@ -138,67 +161,75 @@ impl<S> InformerFactory<S> {
             SharedInformerBuilder<BoxListerWatcher<K>>,
         ) -> SharedInformerBuilder<BoxListerWatcher<K>>,
     {
-        let key = EntryKey::of::<K>(resource.clone());
+        let key = EntryKey::of::<K>(&resource);
+        // User code runs here, so not under the lock.
+        let (source, settings) = (&self.inner.source, &self.inner.settings);
+        let lister_watcher = source.lister_watcher(&resource, settings.namespace.as_deref());
+        let builder = configure(settings.informer(&resource, lister_watcher));
+        let indexers = builder.indexers_so_far();
         let known = self.inner.state.lock().find(&key);
         if let Some(informer) = known {
-            return Ok(informer);
+            add_missing(&informer, &indexers)?;
+            return Ok((informer, false));
         }
-        // User code runs here, so not under the lock. Of two that are made at once, the first one in stays.
-        let options = &self.inner.options;
-        let lister_watcher = self
-            .inner
-            .source
-            .lister_watcher(&resource, options.namespace.as_deref());
-        let informer = configure(options.informer(&resource, lister_watcher)).build()?;
+        let informer = builder.build()?;
         let mut state = self.inner.state.lock();
-        if let Some(first) = state.find(&key) {
+        let Some(first) = state.find(&key) else {
+            let replaced = state.keep(key, Arc::new(informer.clone()));
             drop(state);
-            return Ok(first);
-        }
-        state.entries.push(Entry {
-            key,
-            informer: Box::new(informer.clone()),
-        });
-        Ok(informer)
+            drop(replaced);
+            return Ok((informer, true));
+        };
+        drop(state);
+        // Of two that are made at once, the first one stays.
+        add_missing(&first, &indexers)?;
+        Ok((first, false))
     }
 
-    /// Starts the informers that were asked for and are not yet started, in the tokio runtime of the caller, and
-    /// returns. Call it again after asking for more.
+    /// Starts the informers that were asked for and are not yet started, in the tokio runtime of the caller, and returns. Call
+    /// it again after asking for more.
     ///
     /// # Errors
-    /// When there is no runtime, or the factory was shut down. Informers that were started or stopped by other means
-    /// are left as they are.
+    /// [`RunError::NoRuntime`]; [`RunError::Stopped`] if the factory was shut down. Informers that were started or stopped by
+    /// other means are left as they are.
     #[doc(alias = "Start")]
     pub fn start(&self) -> Result<(), RunError> {
-        if self.inner.state.lock().shut_down {
+        // Under the lock, so that a shutdown stops all that was started before it, and nothing is started after it.
+        let state = self.inner.state.lock();
+        if state.shut_down {
             return Err(RunError::Stopped);
         }
-        for informer in self
-            .inner
-            .informers()
-            .iter()
-            .filter(|informer| !informer.is_started())
-        {
+        for (_, informer) in &state.informers {
             match informer.start() {
                 Ok(()) | Err(RunError::AlreadyStarted | RunError::Stopped) => {}
                 Err(error) => return Err(error),
             }
         }
+        drop(state);
+        self.inner.settings.report_unused();
         Ok(())
     }
 
-    /// Waits until the caches of all started informers have had their first list.
+    /// Waits until the caches of all informers that were asked for have their first lists. One that is not started is waited
+    /// for too: it is named in the error of a deadline.
     ///
     /// # Errors
-    /// As soon as one stops before; when a deadline that was set passes. The error says which are late, and why.
+    /// [`WaitError::Informers`](crate::WaitError::Informers) as soon as one stops before, or when a deadline that was set
+    /// passes. It says which are late, and why.
     #[doc(alias = "WaitForCacheSync")]
-    pub fn wait_for_cache_sync(&self) -> Wait<FactorySyncError> {
+    pub fn wait_for_cache_sync(&self) -> Wait {
         let informers = self.inner.informers();
-        let started = informers.iter().filter(|informer| informer.is_started());
-        all_synced(started.map(|informer| informer.watched()).collect())
+        all_synced(
+            informers
+                .iter()
+                .map(|informer| informer.watched())
+                .collect(),
+        )
     }
 
     /// Stops all informers and waits until they have stopped. The factory starts none any more.
+    ///
+    /// Within a handler of one of them, that informer's stop begins and is not waited for.
     ///
     /// # Errors
     /// The first reason for which an informer had ended otherwise.
@@ -213,36 +244,59 @@ impl<S> InformerFactory<S> {
         results.into_iter().collect()
     }
 
-    /// How each informer fares, in the order in which they were asked for.
+    /// Returns the status of each informer, in the order in which they were asked for.
     #[must_use]
     pub fn status(&self) -> Vec<InformerStatus> {
-        self.inner
-            .informers()
-            .iter()
-            .map(|informer| informer.status())
-            .collect()
+        let informers = self.inner.informers();
+        informers.iter().map(|informer| informer.status()).collect()
     }
 }
 
 impl State {
+    /// Returns the informer of this key, unless it has stopped while the factory goes on.
     fn find<K: Object>(&self, key: &EntryKey) -> Option<SharedInformer<K>> {
-        let entry = self.entries.iter().find(|entry| entry.key == *key)?;
-        entry
-            .informer
-            .as_any()
-            .downcast_ref::<SharedInformer<K>>()
-            .cloned()
+        let (_, informer) = self.informers.iter().find(|(own, _)| own == key)?;
+        let is_usable = self.shut_down || !informer.is_stopping();
+        let informer: &dyn Any = &**informer;
+        informer.downcast_ref().filter(|_| is_usable).cloned()
+    }
+
+    /// Keeps an informer, in the place of one that has stopped, which is returned.
+    fn keep(
+        &mut self,
+        key: EntryKey,
+        informer: Arc<dyn AnyInformer>,
+    ) -> Option<Arc<dyn AnyInformer>> {
+        if let Some((_, stopped)) = self.informers.iter_mut().find(|(own, _)| *own == key) {
+            return Some(std::mem::replace(stopped, informer));
+        }
+        self.informers.push((key, informer));
+        None
     }
 }
 
+/// Adds the indexes that an informer lacks.
+fn add_missing<K: Object>(
+    informer: &SharedInformer<K>,
+    indexers: &[Indexers<K>],
+) -> Result<(), IndexError> {
+    for indexers in indexers {
+        for name in indexers.names() {
+            // One that is there already, or is added by somebody else meanwhile, stays.
+            match informer.add_indexers(&indexers.filtered(|own| own == name)) {
+                Ok(()) | Err(IndexError::Exists { .. }) => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+    Ok(())
+}
+
 impl<S> Inner<S> {
-    fn informers(&self) -> Vec<Box<dyn AnyInformer>> {
-        self.state
-            .lock()
-            .entries
-            .iter()
-            .map(|entry| entry.informer.boxed_clone())
-            .collect()
+    fn informers(&self) -> Vec<Arc<dyn AnyInformer>> {
+        let state = self.state.lock();
+        let informers = state.informers.iter().map(|(_, informer)| informer);
+        informers.map(Arc::clone).collect()
     }
 }
 
@@ -258,7 +312,7 @@ impl<S> fmt::Debug for InformerFactory<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let informers = self.inner.informers();
         f.debug_struct("InformerFactory")
-            .field("options", &self.inner.options)
+            .field("settings", &self.inner.settings)
             .field("informers", &informers.len())
             .finish_non_exhaustive()
     }

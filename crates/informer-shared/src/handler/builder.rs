@@ -6,40 +6,28 @@ use std::time::Duration;
 
 use futures_util::FutureExt;
 
-use super::control::Registered;
-use super::end::FailurePolicy;
 use super::filter::Filter;
-use super::listener::{Listener, ListenerConfig, RunsAs};
+use super::listener::{Listener, ListenerOptions};
+use super::listeners::{Code, Listeners};
+use super::policy::FailurePolicy;
 use super::registration::Registration;
-use super::registry::{Arrival, Registry, Runner};
-#[cfg(feature = "simulation")]
+#[cfg(feature = "__simulation")]
 use super::run::run_blocking_in_task;
-use super::run::{BlockingRun, Feed, run_async, run_blocking};
+use super::run::{BlockingRun, Events, run_async, run_blocking};
 use super::stream::EventStream;
 use super::traits::{BlockingEventHandler, EventHandler};
-use crate::error::InformerStopped;
-use crate::fatal::Fatal;
-use crate::queue::{Queue, QueuePolicy};
-use crate::resync::effective_period;
-use crate::synced::ProgressFn;
+use crate::error::RunError;
+use crate::handler_queue::{HandlerQueue, QueuePolicy};
+use crate::schedule::effective_period;
 
-/// What a builder needs of its informer.
-pub(crate) struct Host<K> {
-    pub(crate) registry: Arc<Registry<K>>,
-    pub(crate) fatal: Arc<Fatal>,
-    pub(crate) default_resync: Option<Duration>,
-    pub(crate) progress: ProgressFn,
-}
-
-/// A handler about to be added to an informer. Made by
-/// [`SharedInformer::handler`](crate::SharedInformer::handler).
+/// A handler that is being added to an informer. Made by [`SharedInformer::handler`](crate::SharedInformer::handler).
 ///
 /// ```no_run
 /// use std::time::Duration;
 /// use informer_shared::{Event, FailurePolicy, QueuePolicy, SharedInformer};
 /// use k8s_openapi::api::core::v1::Pod;
 ///
-/// fn add(informer: &SharedInformer<Pod>) -> Result<(), informer_shared::InformerStopped> {
+/// fn add(informer: &SharedInformer<Pod>) -> Result<(), informer_shared::RunError> {
 ///     informer
 ///         .handler()
 ///         .name("running pods")
@@ -47,14 +35,13 @@ pub(crate) struct Host<K> {
 ///         .queue(QueuePolicy::Unbounded)
 ///         .resync_period(Duration::from_secs(600))
 ///         .on_panic(FailurePolicy::StopInformer)
-///         .register(|event: Event<Pod>| async move { println!("{event:?}") })?
-///         .detach();
+///         .register(|event: Event<Pod>| async move { println!("{event:?}") })?;
 ///     Ok(())
 /// }
 /// ```
 #[must_use = "a handler is added by `register`, `register_blocking` or `stream`"]
 pub struct HandlerBuilder<K> {
-    host: Host<K>,
+    listeners: Arc<Listeners<K>>,
     name: Option<Arc<str>>,
     queue: QueuePolicy,
     resync_period: Option<Duration>,
@@ -64,10 +51,10 @@ pub struct HandlerBuilder<K> {
 }
 
 impl<K: Send + Sync + 'static> HandlerBuilder<K> {
-    pub(crate) fn new(host: Host<K>) -> Self {
+    pub(crate) fn new(listeners: Arc<Listeners<K>>, default_resync: Option<Duration>) -> Self {
         Self {
-            resync_period: host.default_resync,
-            host,
+            listeners,
+            resync_period: default_resync,
             name: None,
             queue: QueuePolicy::default(),
             on_error: FailurePolicy::Skip,
@@ -76,48 +63,49 @@ impl<K: Send + Sync + 'static> HandlerBuilder<K> {
         }
     }
 
-    /// A name for status, logs and its thread. The default is made up.
+    /// Sets the name for status, logs and the handler's thread. The default is generated.
     pub fn name(mut self, name: impl Into<Arc<str>>) -> Self {
         self.name = Some(name.into());
         self
     }
 
-    /// What becomes of events while the handler is busy. The default coalesces.
+    /// Sets what happens to events while the handler is busy. The default coalesces.
     pub const fn queue(mut self, policy: QueuePolicy) -> Self {
         self.queue = policy;
         self
     }
 
-    /// Reminds the handler of every object once in this time, and of unchanged objects whenever a list was taken
-    /// anew. At least 1 s; zero is never. The default is the informer's period.
+    /// Sets the resync period: how often the handler receives every object again, unchanged, as an update with cause
+    /// [`Resync`](crate::Cause::Resync). With a period it also receives the unchanged objects of relists. At least 1 s;
+    /// zero is never. The default is the informer's period.
     ///
-    /// The period holds whatever the informer's. A round is left out while the handler still has events of the
-    /// round before in its queue.
+    /// The period holds whatever the informer's. A resync is skipped while events of the one before are still queued for
+    /// the handler.
     #[doc(alias = "AddEventHandlerWithResyncPeriod")]
     pub const fn resync_period(mut self, period: Duration) -> Self {
         self.resync_period = effective_period(period);
         self
     }
 
-    /// What an error of the handler does. The default is to skip: errors are counted, logged and shown in its
-    /// status.
+    /// Sets what an error of the handler leads to. The default is to skip the event: errors are counted, logged and shown
+    /// in the handler's status.
     pub const fn on_error(mut self, policy: FailurePolicy) -> Self {
         self.on_error = policy;
         self
     }
 
-    /// What a panic in the handler or its filter does. The default is to stop the handler, whose state may be
+    /// Sets what a panic in the handler or its filter leads to. The default is to stop the handler, whose state may be
     /// broken.
     pub const fn on_panic(mut self, policy: FailurePolicy) -> Self {
         self.on_panic = policy;
         self
     }
 
-    /// Lets the handler see only objects that match. One that comes to match is added for it, one that ceases to is
+    /// Lets the handler receive only objects that match. One that comes to match is added for it, one that ceases to is
     /// deleted. With several filters all must match.
     ///
-    /// The answer must depend on the object alone. A panic of the filter counts as the handler's; in a stream it
-    /// unwinds into whoever polls.
+    /// The result must depend on the object alone. A panic of the filter counts as the handler's; in a stream it unwinds
+    /// into whoever polls.
     #[doc(alias = "FilteringResourceEventHandler")]
     pub fn filter(mut self, matches: impl FnMut(&K) -> bool + Send + 'static) -> Self {
         self.filter = Some(match self.filter.take() {
@@ -130,95 +118,75 @@ impl<K: Send + Sync + 'static> HandlerBuilder<K> {
     /// Adds an async handler. It runs in a task of its own while the informer runs.
     ///
     /// # Errors
-    /// When the informer has stopped.
+    /// [`RunError::Stopped`] if the informer has stopped.
     #[doc(alias = "AddEventHandler")]
-    pub fn register(self, handler: impl EventHandler<K>) -> Result<Registration, InformerStopped> {
-        let (feed, host) = self.into_feed(RunsAs::Task);
-        let listener = Arc::clone(&feed.listener);
-        let runner = Runner::Task(run_async(feed, handler).boxed());
-        host.register(listener, runner)
+    pub fn register(self, handler: impl EventHandler<K>) -> Result<Registration, RunError> {
+        self.add(|events| Code::Task(run_async(events, handler).boxed()))
     }
 
-    /// Adds a handler that may block. It runs on a thread of its own while the informer runs.
+    /// Adds a handler that may block. It runs on a thread of its own while the informer runs, in the context of the
+    /// informer's runtime.
     ///
     /// # Errors
-    /// When the informer has stopped.
+    /// [`RunError::Stopped`] if the informer has stopped.
     pub fn register_blocking(
         self,
         handler: impl BlockingEventHandler<K>,
-    ) -> Result<Registration, InformerStopped> {
-        let (feed, host) = self.into_feed(RunsAs::Thread);
-        let listener = Arc::clone(&feed.listener);
-        let run = BlockingRun::new(feed, handler);
-        let runner = Runner::Thread(Box::new(move || run_blocking(run)));
-        host.register(listener, runner)
+    ) -> Result<Registration, RunError> {
+        self.add(|events| {
+            let run = BlockingRun::new(events, handler);
+            Code::Thread(Box::new(move || run_blocking(run)))
+        })
     }
 
     /// A blocking handler in a task, for simulations in virtual time: each call lasts for the pause after it.
     ///
     /// # Errors
-    /// When the informer has stopped.
-    #[cfg(feature = "simulation")]
+    /// [`RunError::Stopped`] if the informer has stopped.
+    #[cfg(feature = "__simulation")]
     #[doc(hidden)]
     pub fn register_blocking_in_task(
         self,
         handler: impl BlockingEventHandler<K>,
         pause: impl FnMut() -> Duration + Send + 'static,
-    ) -> Result<Registration, InformerStopped> {
-        let (feed, host) = self.into_feed(RunsAs::Thread);
-        let listener = Arc::clone(&feed.listener);
-        let run = run_blocking_in_task(BlockingRun::new(feed, handler), pause);
-        host.register(listener, Runner::Task(run.boxed()))
+    ) -> Result<Registration, RunError> {
+        self.add(|events| {
+            let run = BlockingRun::new(events, handler);
+            Code::Task(run_blocking_in_task(run, pause).boxed())
+        })
     }
 
     /// Adds a stream. The policies for errors and panics do not apply to it.
     ///
     /// # Errors
-    /// When the informer has stopped.
-    pub fn stream(self) -> Result<EventStream<K>, InformerStopped> {
-        let (feed, host) = self.into_feed(RunsAs::Stream);
-        let registration = host.register(Arc::clone(&feed.listener), Runner::Stream)?;
-        Ok(EventStream::new(feed, registration))
+    /// [`RunError::Stopped`] if the informer has stopped.
+    pub fn stream(self) -> Result<EventStream<K>, RunError> {
+        let (listeners, events) = self.into_events(true);
+        let registration = listeners.add(&events.listener, Code::Stream)?;
+        Ok(EventStream::new(events, registration.scoped()))
     }
 
-    fn into_feed(self, runs_as: RunsAs) -> (Feed<K>, Host<K>) {
-        let (queue, consumer) = Queue::new(self.queue);
-        let config = ListenerConfig {
-            runs_as,
-            name: self.name,
+    fn add(self, code: impl FnOnce(Events<K>) -> Code) -> Result<Registration, RunError> {
+        let (listeners, events) = self.into_events(false);
+        let listener = Arc::clone(&events.listener);
+        listeners.add(&listener, code(events))
+    }
+
+    fn into_events(self, is_stream: bool) -> (Arc<Listeners<K>>, Events<K>) {
+        let (queue, consumer) = HandlerQueue::new(self.queue);
+        let options = ListenerOptions {
+            is_stream,
             resync_period: self.resync_period,
             on_error: self.on_error,
             on_panic: self.on_panic,
         };
-        let listener = Arc::new(Listener::new(config, queue, Arc::clone(&self.host.fatal)));
-        (
-            Feed {
-                listener,
-                consumer,
-                filter: self.filter,
-            },
-            self.host,
-        )
-    }
-}
-
-impl<K: Send + Sync + 'static> Host<K> {
-    fn register(
-        self,
-        listener: Arc<Listener<K>>,
-        runner: Runner,
-    ) -> Result<Registration, InformerStopped> {
-        if !self.registry.add(Arrival {
-            listener: Arc::clone(&listener),
-            runner,
-        }) {
-            return Err(InformerStopped);
-        }
-        let registry = Arc::downgrade(&self.registry);
-        Ok(Registration::new(
-            Arc::new(Registered { listener, registry }),
-            self.progress,
-        ))
+        let listener = Listener::new(self.name, options, queue, Arc::clone(&self.listeners) as _);
+        let events = Events {
+            listener: Arc::new(listener),
+            consumer,
+            filter: self.filter,
+        };
+        (self.listeners, events)
     }
 }
 

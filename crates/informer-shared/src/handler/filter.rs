@@ -1,9 +1,9 @@
-//! A view of an informer's events through a filter on objects.
+//! An informer's events seen through a filter on objects.
 
 use crate::event::Event;
 use crate::notification::Delivery;
 
-/// Decides which objects a handler hears of.
+/// Decides which objects a handler receives.
 pub(crate) struct Filter<K>(Box<dyn FnMut(&K) -> bool + Send>);
 
 impl<K> Filter<K> {
@@ -19,9 +19,9 @@ impl<K> Filter<K> {
         Self(Box::new(move |object| (self.0)(object) && matches(object)))
     }
 
-    /// What is left of the event: an object that comes to match is added, one that ceases to is deleted.
+    /// Returns what is left of the event: an object that comes to match is added, one that ceases to is deleted.
     ///
-    /// A deletion is judged by the state that the handler knows.
+    /// For a deletion, the state that the handler has decides.
     pub(crate) fn apply(&mut self, delivery: Delivery<K>) -> Option<Event<K>> {
         match delivery.event {
             Event::Updated { old, new, cause } => match ((self.0)(&new), (self.0)(&old)) {
@@ -43,8 +43,8 @@ impl<K> Filter<K> {
                 object,
                 final_state_unknown,
             } => {
-                let known = delivery.known.as_ref().unwrap_or(&object);
-                (self.0)(known).then_some(Event::Deleted {
+                let before = delivery.before.as_ref().unwrap_or(&object);
+                (self.0)(before).then_some(Event::Deleted {
                     object,
                     final_state_unknown,
                 })
@@ -76,7 +76,7 @@ mod tests {
 
     // TY1, CT2
     #[test]
-    fn an_update_across_the_filter_becomes_added_or_deleted() {
+    fn update_across_the_filter_becomes_added_or_deleted() {
         let mut filter = Filter::new(|n: &i32| *n > 0).and(|n| *n < 10);
         let mut update = |old, new| {
             let (old, new) = (Arc::new(old), Arc::new(new));
@@ -108,14 +108,14 @@ mod tests {
             )
         };
         assert_eq!((add(1), add(-1)), ("added 1 true".into(), "nothing".into()));
-        let mut delete = |n, known: Option<i32>| {
+        let mut delete = |n, before: Option<i32>| {
             let event = Event::Deleted {
                 object: Arc::new(n),
                 final_state_unknown: true,
             };
             describe(filter.apply(Delivery {
                 event,
-                known: known.map(Arc::new),
+                before: before.map(Arc::new),
             }))
         };
         assert_eq!(

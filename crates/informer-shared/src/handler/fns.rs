@@ -1,9 +1,10 @@
-//! A handler made of up to three functions, one per kind of event.
+//! A handler made of up to three functions, one for each kind of event.
 
 use std::fmt;
 use std::sync::Arc;
 
-use super::traits::{BlockingEventHandler, BoxError, EventHandler, HandlerOutcome};
+use super::traits::{BlockingEventHandler, EventHandler, IntoHandlerResult};
+use crate::error::BoxError;
 use crate::event::{Cause, Event};
 
 /// A handler made of functions. Events whose function is missing do nothing.
@@ -24,9 +25,9 @@ use crate::event::{Cause, Event};
 ///
 /// let object = Arc::new("an object");
 /// let added = Event::Added { object: Arc::clone(&object), initial: false };
-/// let gone = Event::Deleted { object, final_state_unknown: false };
+/// let deleted_event = Event::Deleted { object, final_state_unknown: false };
 /// EventHandler::handle(&mut handler, added).await.unwrap();
-/// EventHandler::handle(&mut handler, gone).await.unwrap();
+/// EventHandler::handle(&mut handler, deleted_event).await.unwrap();
 /// assert_eq!(deleted.load(Ordering::Relaxed), 1);
 /// # }
 /// ```
@@ -43,7 +44,7 @@ type UpdatedFn<K> = dyn FnMut(Arc<K>, Arc<K>, Cause) -> Result<(), BoxError> + S
 type DeletedFn<K> = dyn FnMut(Arc<K>, bool) -> Result<(), BoxError> + Send;
 
 impl<K> HandlerFns<K> {
-    /// A handler that does nothing yet.
+    /// Makes a handler that does nothing yet.
     #[must_use]
     pub const fn new() -> Self {
         Self {
@@ -53,10 +54,10 @@ impl<K> HandlerFns<K> {
         }
     }
 
-    /// Called with a new object, and whether it was there before the handler was.
+    /// Sets the function for an added object; its second argument is `true` if the object existed before the handler was added.
     #[must_use]
     #[doc(alias = "OnAdd")]
-    pub fn on_added<R: HandlerOutcome>(
+    pub fn on_added<R: IntoHandlerResult>(
         mut self,
         mut f: impl FnMut(Arc<K>, bool) -> R + Send + 'static,
     ) -> Self {
@@ -66,10 +67,10 @@ impl<K> HandlerFns<K> {
         self
     }
 
-    /// Called with the old and the new state of an object, and why.
+    /// Sets the function for an update: the old state, the new state and the cause.
     #[must_use]
     #[doc(alias = "OnUpdate")]
-    pub fn on_updated<R: HandlerOutcome>(
+    pub fn on_updated<R: IntoHandlerResult>(
         mut self,
         mut f: impl FnMut(Arc<K>, Arc<K>, Cause) -> R + Send + 'static,
     ) -> Self {
@@ -79,10 +80,10 @@ impl<K> HandlerFns<K> {
         self
     }
 
-    /// Called with the last state of an object that is gone, and whether its final state is unknown.
+    /// Sets the function for a deleted object; its second argument is `true` if the final state is unknown.
     #[must_use]
     #[doc(alias = "OnDelete")]
-    pub fn on_deleted<R: HandlerOutcome>(
+    pub fn on_deleted<R: IntoHandlerResult>(
         mut self,
         mut f: impl FnMut(Arc<K>, bool) -> R + Send + 'static,
     ) -> Self {

@@ -1,150 +1,208 @@
-//! What the informer keeps of each handler: its queue, its policies and how it fares.
+//! The informer's view of a handler: its queue, its options, its counters.
 
 use std::ops::ControlFlow;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use parking_lot::Mutex;
 use tokio::sync::watch;
 
-use super::end::{FailurePolicy, HandlerEnd, HandlerFailure};
+use super::policy::FailurePolicy;
 use super::status::HandlerStatus;
-use crate::fatal::Fatal;
-use crate::queue::{End, Phase, Queue};
+use crate::error::{EndReason, HandlerError, RunError};
+use crate::handler_queue::{End, HandlerPhase, HandlerQueue};
+use crate::wait::NotSynced;
 
-/// Unique in the process, so that a handler can be recognised from inside.
-static NEXT_ID: AtomicU64 = AtomicU64::new(1);
+/// Returns a number that is unique in the process, so that a handler is recognised from within.
+pub(super) fn next_id() -> u64 {
+    static NEXT: AtomicU64 = AtomicU64::new(1);
+    NEXT.fetch_add(1, Ordering::Relaxed)
+}
 
-/// One handler, seen from the informer.
+/// One handler of an informer.
 pub(crate) struct Listener<K> {
     pub(crate) id: u64,
     pub(crate) name: Arc<str>,
-    /// How often the handler is reminded of every object.
-    pub(crate) resync_period: Option<Duration>,
-    pub(crate) queue: Arc<Queue<K>>,
-    pub(crate) runs_as: RunsAs,
-    on_error: FailurePolicy,
-    on_panic: FailurePolicy,
-    record: Mutex<Record>,
-    fatal: Arc<Fatal>,
+    pub(crate) options: ListenerOptions,
+    pub(crate) queue: Arc<HandlerQueue<K>>,
+    counters: Mutex<Counters>,
+    informer: Weak<dyn Informer>,
+    informer_id: u64,
+    not_synced: Arc<NotSyncedFn>,
 }
 
-/// What runs a handler's code.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum RunsAs {
-    Task,
-    Thread,
-    /// Whoever holds the stream.
-    Stream,
-}
-
-#[derive(Default)]
-struct Record {
-    errors: u64,
-    panics: u64,
-    last_failure: Option<HandlerFailure>,
-    end: Option<HandlerEnd>,
-}
-
-/// What a listener is made of.
-pub(crate) struct ListenerConfig {
-    pub(crate) runs_as: RunsAs,
-    pub(crate) name: Option<Arc<str>>,
+/// How a handler was added.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ListenerOptions {
+    /// Its code runs where the stream is polled, and not in a task or thread of the informer.
+    pub(crate) is_stream: bool,
     pub(crate) resync_period: Option<Duration>,
     pub(crate) on_error: FailurePolicy,
     pub(crate) on_panic: FailurePolicy,
 }
 
+#[derive(Default)]
+struct Counters {
+    errors: u64,
+    panics: u64,
+    last_error: Option<HandlerError>,
+    end: Option<EndReason>,
+}
+
+/// What a listener reports to its informer, which holds all of its listeners.
+pub(super) trait Informer: Send + Sync {
+    /// A number that is unique in the process.
+    fn id(&self) -> u64;
+    /// The listener of this id has ended, and may still be registered.
+    fn ended(&self, listener: u64);
+    /// The listener of this id is registered no more.
+    fn remove(&self, listener: u64);
+    /// A handler's failure ends the informer. The first one counts.
+    fn fail(&self, failure: RunError);
+    fn not_synced(&self) -> Arc<NotSyncedFn>;
+}
+
+/// Returns why an informer is not synced.
+pub(crate) type NotSyncedFn = dyn Fn() -> NotSynced + Send + Sync;
+
+/// A listener, whatever the type of its objects.
+pub(crate) trait AnyListener: Send + Sync {
+    /// Returns its id, and that of its informer.
+    fn ids(&self) -> (u64, u64);
+    fn name(&self) -> &Arc<str>;
+    fn status(&self) -> HandlerStatus;
+    fn phase(&self) -> watch::Receiver<HandlerPhase>;
+    fn end_reason(&self) -> Option<EndReason>;
+    /// Ends the handler and removes it from its informer. A call of it that runs continues.
+    fn remove(&self);
+    /// Returns why it is not synced.
+    fn not_synced(&self) -> NotSynced;
+}
+
 impl<K> Listener<K> {
-    pub(crate) fn new(config: ListenerConfig, queue: Arc<Queue<K>>, fatal: Arc<Fatal>) -> Self {
-        let id = NEXT_ID.fetch_add(1, Ordering::Relaxed);
+    pub(super) fn new(
+        name: Option<Arc<str>>,
+        options: ListenerOptions,
+        queue: Arc<HandlerQueue<K>>,
+        informer: Arc<dyn Informer>,
+    ) -> Self {
+        let id = next_id();
         Self {
             id,
-            name: config
-                .name
-                .unwrap_or_else(|| Arc::from(format!("handler-{id}"))),
-            resync_period: config.resync_period,
+            name: name.unwrap_or_else(|| Arc::from(format!("handler-{id}"))),
+            options,
             queue,
-            runs_as: config.runs_as,
-            on_error: config.on_error,
-            on_panic: config.on_panic,
-            record: Mutex::default(),
-            fatal,
+            counters: Mutex::default(),
+            informer: Arc::downgrade(&informer),
+            informer_id: informer.id(),
+            not_synced: informer.not_synced(),
         }
     }
 
-    /// Counts and reports a failed call, and decides whether the handler goes on.
-    pub(crate) fn judge(&self, failure: HandlerFailure) -> ControlFlow<()> {
-        let policy = match &failure {
-            HandlerFailure::Panicked { .. } => self.on_panic,
-            HandlerFailure::Failed { .. } => self.on_error,
+    /// Counts and reports a failed call, and decides whether the handler continues.
+    pub(crate) fn call_failed(&self, error: HandlerError) -> ControlFlow<()> {
+        let mut counters = self.counters.lock();
+        let policy = match &error {
+            HandlerError::Panicked { .. } => {
+                counters.panics += 1;
+                self.options.on_panic
+            }
+            HandlerError::Failed { .. } => {
+                counters.errors += 1;
+                self.options.on_error
+            }
         };
-        let mut record = self.record.lock();
-        match &failure {
-            HandlerFailure::Panicked { .. } => record.panics += 1,
-            HandlerFailure::Failed { .. } => record.errors += 1,
-        }
-        record.last_failure = Some(failure.clone());
-        drop(record);
-        tracing::error!(handler = %self.name, error = &failure as &dyn std::error::Error, ?policy,
-            "a handler failed");
+        let replaced = counters.last_error.replace(error.clone());
+        drop(counters);
+        drop(replaced);
+        tracing::error!(handler = %self.name, error = &error as &dyn std::error::Error, ?policy,
+            "handler failed");
         match policy {
             FailurePolicy::Skip => return ControlFlow::Continue(()),
-            FailurePolicy::StopHandler => self.end_with(HandlerEnd::Failure(failure)),
+            FailurePolicy::StopHandler => self.end_with(EndReason::Failed(error)),
             FailurePolicy::StopInformer => {
-                self.end_with(HandlerEnd::Failure(failure.clone()));
-                self.fatal.report(&self.name, failure);
+                self.end_with(EndReason::Failed(error.clone()));
+                if let Some(informer) = self.informer.upgrade() {
+                    informer.fail(RunError::Handler {
+                        handler: Arc::clone(&self.name),
+                        source: error,
+                    });
+                }
             }
         }
         ControlFlow::Break(())
     }
 
-    /// Ends the handler: what waits is dropped. The first reason counts, but for a handler that fails while it is
-    /// drained.
-    pub(crate) fn end_with(&self, reason: HandlerEnd) {
-        let mut record = self.record.lock();
-        let is_drained = matches!(record.end, Some(HandlerEnd::InformerStopped));
-        if record.end.is_none() || (is_drained && matches!(reason, HandlerEnd::Failure(_))) {
-            record.end = Some(reason);
+    /// Ends the handler and drops its queued events. The first reason counts, but for a failure while it is drained.
+    pub(crate) fn end_with(&self, reason: EndReason) {
+        let mut counters = self.counters.lock();
+        let is_drained = matches!(counters.end, Some(EndReason::InformerStopped));
+        if counters.end.is_none() || (is_drained && matches!(reason, EndReason::Failed(_))) {
+            counters.end = Some(reason);
         }
-        drop(record);
+        drop(counters);
         self.queue.end(End::Closed);
+        if let Some(informer) = self.informer.upgrade() {
+            informer.ended(self.id);
+        }
     }
 
-    /// Lets the handler handle what waits, and no more.
-    pub(crate) fn drain_with(&self, reason: HandlerEnd) {
-        self.record.lock().end.get_or_insert(reason);
+    /// Lets the handler handle its queued events, and no more.
+    pub(crate) fn drain_with(&self, reason: EndReason) {
+        self.counters.lock().end.get_or_insert(reason);
         self.queue.end(End::Draining);
     }
+}
 
-    /// Why the handler hears of nothing more, if so.
-    pub(crate) fn end_reason(&self) -> Option<HandlerEnd> {
-        if let Some(End::Full { limit }) = self.queue.ended() {
-            return Some(HandlerEnd::QueueFull { limit });
-        }
-        self.record.lock().end.clone()
+impl<K: Send + Sync + 'static> AnyListener for Listener<K> {
+    fn ids(&self) -> (u64, u64) {
+        (self.id, self.informer_id)
     }
 
-    pub(crate) fn watch_phase(&self) -> watch::Receiver<Phase> {
-        self.queue.watch_phase()
+    fn name(&self) -> &Arc<str> {
+        &self.name
     }
 
-    pub(crate) fn status(&self) -> HandlerStatus {
+    fn status(&self) -> HandlerStatus {
         let queue = self.queue.status();
         let ended = self.end_reason();
-        let record = self.record.lock();
+        let counters = self.counters.lock();
         HandlerStatus {
             name: Arc::clone(&self.name),
-            synced: self.queue.phase().synced,
+            synced: self.queue.phase().borrow().is_synced(),
             queue_depth: queue.depth,
             lag: queue.lag,
             delivered: queue.delivered,
-            coalesced: queue.joined,
-            errors: record.errors,
-            panics: record.panics,
-            last_failure: record.last_failure.clone(),
+            coalesced: queue.coalesced,
+            errors: counters.errors,
+            panics: counters.panics,
+            last_error: counters.last_error.clone(),
             ended,
         }
+    }
+
+    fn phase(&self) -> watch::Receiver<HandlerPhase> {
+        self.queue.phase()
+    }
+
+    fn end_reason(&self) -> Option<EndReason> {
+        if let Some(End::Full { limit }) = self.queue.ended() {
+            return Some(EndReason::QueueFull { limit });
+        }
+        self.counters.lock().end.clone()
+    }
+
+    fn remove(&self) {
+        self.end_with(EndReason::Removed);
+        if let Some(informer) = self.informer.upgrade() {
+            informer.remove(self.id);
+        }
+    }
+
+    fn not_synced(&self) -> NotSynced {
+        let mut reason = (self.not_synced)();
+        reason.handler_queue = Some(self.queue.status().depth);
+        reason
     }
 }

@@ -1,92 +1,179 @@
-//! The handle to a handler that was added to an informer.
+//! The handle of a handler that was added to an informer.
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
-use super::control::Control;
-use super::end::HandlerEnd;
-use super::run::current_handler;
+use super::current::{is_within_handler, is_within_informer};
+use super::listener::AnyListener;
 use super::status::HandlerStatus;
-use crate::synced::{ProgressFn, Synced, handler_synced};
+use crate::error::EndReason;
+use crate::handler_queue::HandlerPhase;
+use crate::wait::{Wait, WaitError};
 
-/// A handler's place in an informer. Dropping it removes the handler.
+/// How long [`Registration::remove`] waits unless told otherwise, so that a handler that waits for its own removal in a
+/// task that it spawned does not wait for ever.
+const REMOVAL_DEADLINE: Duration = Duration::from_secs(30);
+
+/// A handler of an informer: its status, its sync, its removal.
 ///
-/// A call of the handler that runs at that moment runs to its end; what waits is dropped.
-#[must_use = "dropping the registration removes the handler; keep it, or call `detach`"]
+/// Dropping it changes nothing: the handler stays for as long as the informer runs. Ask for a
+/// [scoped](Self::scoped) one to have the handler removed on drop.
+///
+/// ```
+/// use informer_shared::{Event, RunError, SharedInformer};
+/// use k8s_openapi::api::core::v1::Pod;
+///
+/// fn add(informer: &SharedInformer<Pod>) -> Result<(), RunError> {
+///     informer.add_handler(|event: Event<Pod>| async move { println!("{event:?}") })?;
+///     let guard = informer.add_handler(|_: Event<Pod>| async {})?.scoped();
+///     // The second handler is removed here, the first one stays.
+///     drop(guard);
+///     Ok(())
+/// }
+/// ```
 #[doc(alias = "ResourceEventHandlerRegistration")]
 pub struct Registration {
-    control: Arc<dyn Control>,
-    progress: ProgressFn,
-    detached: bool,
+    listener: Arc<dyn AnyListener>,
+    is_scoped: bool,
 }
 
 impl Registration {
-    pub(crate) const fn new(control: Arc<dyn Control>, progress: ProgressFn) -> Self {
+    pub(super) const fn new(listener: Arc<dyn AnyListener>) -> Self {
         Self {
-            control,
-            progress,
-            detached: false,
+            listener,
+            is_scoped: false,
         }
     }
 
-    /// Whether the handler has handled the whole state that it started from: the informer's first list, or the
-    /// objects that were cached when it was added. Once true it stays true.
+    /// Returns `true` if the handler has handled all of its initial objects: those of the informer's first list, or those
+    /// that were cached when it was added. Once true it stays true.
     #[must_use]
     #[doc(alias = "HasSynced")]
     pub fn has_synced(&self) -> bool {
-        self.control.phase().borrow().synced
+        self.listener.phase().borrow().is_synced()
     }
 
-    /// Waits until the handler has handled the whole state that it started from.
+    /// Waits until the handler has handled all of its initial objects.
     ///
-    /// See [`Synced`] for deadlines and for what it says when it fails.
-    pub fn synced(&self) -> Synced {
-        handler_synced(Arc::clone(&self.control), Arc::clone(&self.progress))
+    /// # Errors
+    /// [`WaitError::HandlerEnded`] if the handler ends before; [`WaitError::Deadline`]; [`WaitError::WithinHandler`], at once,
+    /// within the handler itself.
+    pub fn synced(&self) -> Wait {
+        let late = Arc::clone(&self.listener);
+        let unmet: Arc<str> = Arc::from(format!("handler {:?} not synced", late.name()));
+        let (listener, unsynced) = (Arc::clone(&late), Arc::clone(&unmet));
+        let outcome = async move {
+            let phase = reached(&*listener, &unsynced, |phase| {
+                phase.is_synced() || phase.is_ended()
+            });
+            if phase.await?.is_synced() {
+                return Ok(());
+            }
+            Err(WaitError::HandlerEnded {
+                unmet: unsynced,
+                source: end_reason(&*listener),
+            })
+        };
+        Wait::new(outcome, move |deadline| WaitError::Deadline {
+            unmet,
+            deadline,
+            reason: late.not_synced(),
+        })
     }
 
-    /// How the handler fares.
+    /// Returns the handler's status.
     #[must_use]
     pub fn status(&self) -> HandlerStatus {
-        self.control.status()
+        self.listener.status()
     }
 
-    /// Waits until no call of the handler can run any more, and says why that is. Does not remove it.
+    /// Waits until no call of the handler can run any more, and returns why. Does not remove it.
     ///
-    /// Cancel safe.
-    pub async fn ended(&self) -> HandlerEnd {
-        // An error means that the queue is gone, and with it the handler.
-        let _ = self.control.phase().wait_for(|phase| phase.ended).await;
-        self.control
-            .end_reason()
-            .unwrap_or(HandlerEnd::InformerStopped)
+    /// # Errors
+    /// [`WaitError::NotEnded`] if a deadline that was set passes; [`WaitError::WithinHandler`], at once, within the handler
+    /// itself.
+    pub fn ended(&self) -> Wait<EndReason> {
+        let late = Arc::clone(&self.listener);
+        let listener = Arc::clone(&late);
+        let outcome = async move {
+            let unmet = Arc::from(format!("handler {:?} not ended", listener.name()));
+            reached(&*listener, &unmet, HandlerPhase::is_ended).await?;
+            Ok(end_reason(&*listener))
+        };
+        Wait::new(outcome, move |deadline| WaitError::NotEnded {
+            handler: Arc::clone(late.name()),
+            deadline,
+        })
     }
 
-    /// Removes the handler and waits until its last call has ended.
+    /// Removes the handler: its queued events are dropped, and it receives no more. Awaited, it then waits until a call
+    /// that runs has returned. Within the handler itself, whose call that is, it returns at once.
     ///
-    /// Inside of the handler itself it does not wait, since that call is one of those to wait for.
-    ///
-    /// If the future is dropped early the handler is removed all the same.
+    /// # Errors
+    /// The handler is removed all the same: [`WaitError::WithinHandler`], at once, within another handler of the informer,
+    /// since the two might wait for each other; [`WaitError::NotEnded`] if the call has not returned within the deadline,
+    /// which is 30 s unless another one is set, so that a handler that awaits its own removal in a task that it spawned is
+    /// released.
     #[doc(alias = "RemoveEventHandler")]
     #[doc(alias = "ShutDownEventHandler")]
-    pub async fn remove(self) {
-        self.control.remove();
-        if current_handler() != Some(self.control.id()) {
-            self.ended().await;
-        }
+    pub fn remove(self) -> Wait<EndReason> {
+        self.listener.remove();
+        let listener = Arc::clone(&self.listener);
+        let Wait { outcome, late, .. } = self.ended();
+        let outcome = async move {
+            let (id, informer) = listener.ids();
+            if is_within_handler(id) {
+                return Ok(end_reason(&*listener));
+            }
+            if is_within_informer(informer) && !listener.phase().borrow().is_ended() {
+                let unmet = Arc::from(format!("handler {:?} not ended", listener.name()));
+                return Err(WaitError::WithinHandler { unmet });
+            }
+            outcome.await
+        };
+        Wait::new(outcome, late).deadline(REMOVAL_DEADLINE)
     }
 
-    /// Leaves the handler in the informer for as long as the informer runs.
-    pub fn detach(mut self) {
-        self.detached = true;
+    /// Lets it remove the handler when it is dropped. A call that runs at that moment runs to its end; queued events are
+    /// dropped.
+    #[must_use = "dropping it removes the handler"]
+    pub const fn scoped(mut self) -> Self {
+        self.is_scoped = true;
+        self
     }
 }
 
 impl Drop for Registration {
     fn drop(&mut self) {
-        if !self.detached {
-            self.control.remove();
+        if self.is_scoped {
+            self.listener.remove();
         }
     }
+}
+
+/// Waits for a phase of a handler, unless it would wait for itself.
+async fn reached(
+    listener: &dyn AnyListener,
+    unmet: &Arc<str>,
+    is_reached: impl Fn(HandlerPhase) -> bool,
+) -> Result<HandlerPhase, WaitError> {
+    let mut phase = listener.phase();
+    let now = *phase.borrow_and_update();
+    if is_reached(now) {
+        return Ok(now);
+    }
+    if is_within_handler(listener.ids().0) {
+        let unmet = Arc::clone(unmet);
+        return Err(WaitError::WithinHandler { unmet });
+    }
+    // An error cannot be: the listener holds the sender.
+    let phase = phase.wait_for(|phase| is_reached(*phase)).await;
+    Ok(phase.map_or(HandlerPhase::Ended { synced: false }, |phase| *phase))
+}
+
+fn end_reason(listener: &dyn AnyListener) -> EndReason {
+    listener.end_reason().unwrap_or(EndReason::InformerStopped)
 }
 
 impl fmt::Debug for Registration {

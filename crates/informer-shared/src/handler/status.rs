@@ -1,32 +1,32 @@
-//! How one handler fares.
+//! The status of one handler.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::end::{HandlerEnd, HandlerFailure};
+use crate::error::{EndReason, HandlerError};
 
-/// How one handler fares, at the moment it was asked.
+/// A snapshot of a handler's status.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct HandlerStatus {
-    /// The handler's name, given or made up.
+    /// The handler's name, given or generated.
     pub name: Arc<str>,
-    /// True once it has handled the state that it started from.
+    /// `true` if it has handled its initial objects.
     pub synced: bool,
-    /// Events that wait for it.
+    /// Number of queued events.
     pub queue_depth: usize,
-    /// How long the oldest event that it has not finished has waited, from when the cache had it.
+    /// Age of the oldest event that it has not finished, from when the cache had the change.
     pub lag: Duration,
-    /// Events that it has finished, failed ones included.
+    /// Number of finished events, failed ones included.
     pub delivered: u64,
-    /// Events that joined or cancelled a waiting one and so were not delivered by themselves.
+    /// Number of events that were coalesced with a queued one and so not delivered by themselves.
     pub coalesced: u64,
-    /// Calls that returned an error.
+    /// Number of calls that returned an error.
     pub errors: u64,
-    /// Calls that panicked.
+    /// Number of calls that panicked.
     pub panics: u64,
-    /// The last call that failed.
-    pub last_failure: Option<HandlerFailure>,
-    /// Why it hears of nothing more, if so.
-    pub ended: Option<HandlerEnd>,
+    /// The last failure of a call.
+    pub last_error: Option<HandlerError>,
+    /// Why the handler ended; `None` while it receives events.
+    pub ended: Option<EndReason>,
 }

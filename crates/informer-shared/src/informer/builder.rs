@@ -5,28 +5,36 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use informer_delta_fifo::{DeltaFifo, Order};
-use informer_reflector::{ListerWatcher, Reflector, ReflectorConfig, WatchErrorHandler};
-use informer_store::{IndexError, Indexers, NAMESPACE_INDEX, Store};
+use informer_delta_fifo::{DeltaFifo, DeltaFifoConfig, QueueOrder};
+use informer_reflector::{ListerWatcher, Reflector, ReflectorConfig, Report, WatchErrorHandler};
+use informer_store::{Indexers, Store};
+use informer_wire::ListOptions;
+use tokio::sync::watch;
 
 use super::SharedInformer;
 use super::options::{OnStop, Options};
+use super::process::{SharedProcess, Totals};
 use super::shared::Shared;
-use super::source::Source;
 use crate::apply::RecreatedAs;
-use crate::resync::effective_period;
-use crate::starts::StartLimit;
+use crate::error::{BoxError, BuildError, call_hook};
+use crate::handler::Listeners;
+use crate::process_loop::{ProcessLoop, Source, Watched};
+use crate::schedule::effective_period;
+use crate::start_limit::StartLimit;
 
-/// An informer about to be made. See [`SharedInformer::builder`].
+/// An informer that is being set up. See [`SharedInformer::builder`].
+///
+/// The order of calls does not matter, and nothing that was set is lost: tweaks, transforms, error handlers and indexers that
+/// are set several times all hold, in the order in which they were set. Of any other setting the last one holds.
 ///
 /// ```
 /// use std::time::Duration;
 /// use informer_reflector::{ListerWatcher, ReflectorConfig};
-/// use informer_shared::SharedInformer;
-/// use informer_store::{IndexError, Indexers, IndexValues};
+/// use informer_shared::{BuildError, SharedInformer};
+/// use informer_store::{Indexers, IndexValues};
 /// use k8s_openapi::api::core::v1::Pod;
 ///
-/// fn pods(source: impl ListerWatcher<Object = Pod>) -> Result<SharedInformer<Pod>, IndexError> {
+/// fn pods(source: impl ListerWatcher<Object = Pod>) -> Result<SharedInformer<Pod>, BuildError> {
 ///     SharedInformer::builder(source)
 ///         .name("pods of the shop")
 ///         .indexers(Indexers::new().index("node", |pod: &Pod, values: &mut IndexValues<'_>| {
@@ -44,145 +52,213 @@ use crate::starts::StartLimit;
 #[must_use = "an informer is made by `build`"]
 #[doc(alias = "SharedIndexInformerOptions")]
 pub struct SharedInformerBuilder<L: ListerWatcher> {
-    reflector: Reflector<L, DeltaFifo<L::Object>>,
-    store: Store<L::Object>,
-    fifo: DeltaFifo<L::Object>,
-    indexers: Indexers<L::Object>,
+    lister_watcher: L,
+    name: Arc<str>,
     options: Options,
-    start_limit: Option<StartLimit>,
+    transforms: Vec<Box<Transform<L::Object>>>,
+    indexers: Vec<Indexers<L::Object>>,
 }
 
+type Transform<K> = dyn Fn(&mut K) -> Result<(), BoxError> + Send + Sync;
+
 impl<L: ListerWatcher> SharedInformerBuilder<L> {
-    pub(crate) fn new(lister_watcher: L) -> Self {
-        let store = Store::new();
-        let fifo = DeltaFifo::new(store.clone());
-        let reflector = Reflector::new(lister_watcher, Arc::new(fifo.clone()));
-        let options = Options {
-            name: default_name::<L::Object>(),
-            resync_period: None,
-            recreated: RecreatedAs::default(),
-            on_stop: OnStop::default(),
-        };
+    pub(crate) fn new(lister_watcher: L, options: Options) -> Self {
         Self {
-            reflector,
-            store,
-            fifo,
-            indexers: Indexers::new(),
+            lister_watcher,
+            name: default_name::<L::Object>(),
             options,
-            start_limit: None,
+            transforms: Vec::new(),
+            indexers: Vec::new(),
         }
     }
 
-    /// What is informed of, for status and logs. The default is the name of the objects' type.
+    /// Sets the informer's name, for status, logs and errors. The default is the name of the objects' type.
     pub fn name(mut self, name: impl Into<Arc<str>>) -> Self {
-        self.options.name = name.into();
+        self.name = name.into();
         self
     }
 
-    /// Indexes of the cache, beside the one by namespace. More can be added at any time.
+    /// Adds indexes of the cache, beside the one by namespace. More can be added at any time.
     pub fn indexers(mut self, indexers: Indexers<L::Object>) -> Self {
-        self.indexers = indexers;
+        self.indexers.push(indexers);
         self
     }
 
-    /// How often handlers are reminded of every object, if they do not say otherwise. At least 1 s; zero is never,
-    /// which is the default.
+    /// Sets the default resync period of handlers; see
+    /// [`HandlerBuilder::resync_period`](crate::HandlerBuilder::resync_period). At least 1 s; zero, the default, is never.
     pub const fn resync_period(mut self, period: Duration) -> Self {
         self.options.resync_period = effective_period(period);
         self
     }
 
-    /// Changes each object once, between its arrival and the cache: to shrink it, usually. An error or a panic sets
-    /// the object aside.
+    /// Changes each object once, between its receipt and the cache: to shrink it, usually. An error or a panic makes the
+    /// object undecodable. Several transforms run in the order in which they were set, up to the first error. See
+    /// [`Reflector::transform`] for what a transform must leave alone.
     #[doc(alias = "SetTransform")]
     pub fn transform<F, E>(mut self, transform: F) -> Self
     where
         F: Fn(&mut L::Object) -> Result<(), E> + Send + Sync + 'static,
         E: Into<Box<dyn StdError + Send + Sync>>,
     {
-        self.reflector = self.reflector.transform(transform);
+        let transform = move |object: &mut L::Object| transform(object).map_err(Into::into);
+        self.transforms.push(Box::new(transform));
         self
     }
 
-    /// Lets someone hear of every failed list and watch, and of every object that is set aside.
+    /// Adds a handler of the reflector's reports: failed lists and watches, undecodable objects. It runs on the reflector's
+    /// task: it must not block. A panic in it is caught and logged.
     #[doc(alias = "SetWatchErrorHandler")]
     pub fn watch_error_handler(mut self, handler: impl WatchErrorHandler) -> Self {
-        self.reflector = self.reflector.watch_error_handler(handler);
+        self.options.error_handlers.push(Arc::new(handler));
         self
     }
 
-    /// How to list and watch: selectors, list mode, page size, waits.
+    /// Sets how to list and watch: selectors, list mode, page size, timeouts. Replaces the whole configuration that was set
+    /// before, by a factory too; [tweaks](Self::tweak_list_options) stay.
     pub fn reflector_config(mut self, config: ReflectorConfig) -> Self {
-        self.reflector = self.reflector.config(config);
+        self.options.config = config;
         self
     }
 
-    /// How handlers hear of a new UID under an old name.
+    /// Changes the configuration that was set before, by a factory too.
+    pub fn map_reflector_config(
+        mut self,
+        change: impl FnOnce(ReflectorConfig) -> ReflectorConfig,
+    ) -> Self {
+        self.options.config = change(self.options.config);
+        self
+    }
+
+    /// Changes the parameters of every list and watch, after the configuration: to add selectors, usually. Several run in
+    /// the order in which they were set. One that panics is logged and has no effect.
+    #[doc(alias = "TweakListOptionsFunc")]
+    pub fn tweak_list_options(
+        mut self,
+        tweak: impl Fn(&mut ListOptions) + Send + Sync + 'static,
+    ) -> Self {
+        self.options.tweaks.push(Arc::new(tweak));
+        self
+    }
+
+    /// Sets how handlers receive an object that was deleted and created again.
     pub const fn recreated_as(mut self, how: RecreatedAs) -> Self {
         self.options.recreated = how;
         self
     }
 
-    /// What becomes of events that wait for handlers when the informer stops.
+    /// Sets what happens to queued events when the informer stops.
     pub const fn on_stop(mut self, on_stop: OnStop) -> Self {
         self.options.on_stop = on_stop;
         self
     }
 
-    /// How many changes of one object may wait between watch and cache before they are joined to what handlers must
-    /// hear; the default is 8. `None` keeps each one, so that an `Unbounded` or `Bounded` handler misses no step
-    /// even when the cache lags behind the watch.
-    pub fn max_deltas(self, max: Option<usize>) -> Self {
-        self.fifo.set_max_deltas(max);
+    /// Sets how many changes of one object may be queued between watch and cache before they are coalesced; the default is
+    /// 8, the least 3. `None` keeps each one, so that an `Unbounded` or `Bounded` handler receives every step even if the
+    /// cache lags behind the watch. Ignored [in order](QueueOrder::InOrder), where nothing is coalesced.
+    pub const fn max_deltas(mut self, max: Option<usize>) -> Self {
+        self.options.max_deltas = Some(max);
         self
     }
 
-    /// In which order changes come from the watch to the store. By key, which is the default, the changes of one object
-    /// that wait come together, and memory is bounded. [In order](Order::InOrder) every change comes where the server
-    /// made it among those of all objects, and none is joined to another on the way; what waits while the cache lags
-    /// behind is not bounded. A handler hears of all this only if its own queue joins nothing either:
-    /// [`Unbounded`](crate::QueuePolicy::Unbounded) or [`Bounded`](crate::QueuePolicy::Bounded).
+    /// Sets the order in which changes are cached. By key, which is the default, the queued changes of one object are applied
+    /// together, and memory is bounded. [In order](QueueOrder::InOrder) changes of all objects are applied as the server made
+    /// them, and none is coalesced before it is cached. A handler receives all of them only if its own queue coalesces
+    /// nothing either: [`Unbounded`](crate::QueuePolicy::Unbounded) or [`Bounded`](crate::QueuePolicy::Bounded).
     #[doc(alias = "InOrderInformers")]
-    pub fn queue_order(self, order: Order) -> Self {
-        self.fifo.set_order(order);
+    pub const fn queue_order(mut self, order: QueueOrder) -> Self {
+        self.options.queue_order = order;
         self
     }
 
-    /// Lets the informer take turns with others of the same limit when it starts. Without one, which is the default
-    /// outside of a factory, it starts at once.
+    /// Lets the informer take a start slot of this limit. Without one, which is the default outside of a factory, it starts
+    /// at once.
     pub fn start_limit(mut self, limit: StartLimit) -> Self {
-        self.start_limit = Some(limit);
+        self.options.start_limit = Some(limit);
         self
+    }
+
+    pub(crate) fn indexers_so_far(&self) -> Vec<Indexers<L::Object>> {
+        self.indexers.clone()
     }
 
     /// Makes the informer. It does nothing before it is started.
     ///
     /// # Errors
-    /// When two indexes have one name.
-    pub fn build(self) -> Result<SharedInformer<L::Object>, IndexError> {
-        let Self {
-            reflector,
-            store,
-            fifo,
-            indexers,
-            options,
-            start_limit,
-        } = self;
-        store.add_indexers(&indexers)?;
-        if !indexers.names().any(|name| name == NAMESPACE_INDEX) {
-            store.add_namespace_index()?;
+    /// [`BuildError::Index`] if two indexes have one name; [`BuildError::Selector`] if a selector does not parse.
+    pub fn build(self) -> Result<SharedInformer<L::Object>, BuildError> {
+        let store = Store::new();
+        for indexers in &self.indexers {
+            store.add_indexers(indexers)?;
         }
-        let mut source = Source::new(reflector.named(&*options.name));
-        if let Some(limit) = start_limit {
+        store.add_namespace_index()?;
+        let options = self.options.clone();
+        let name = Arc::clone(&self.name);
+        let mut config = DeltaFifoConfig::new()
+            .known(store.clone())
+            .order(options.queue_order);
+        if let Some(max) = options.max_deltas {
+            config = config.max_deltas(max);
+        }
+        let queue = DeltaFifo::new(config);
+        let (resync_at, due) = watch::channel(None);
+        let mut source = Source::new(self.into_reflector(&queue)?.resync_at(due));
+        if let Some(limit) = options.start_limit.clone() {
             source = source.limited(limit);
         }
+        let (status, watched) = Watched::new("informer", name, &source);
+        let of_handlers = watched.clone();
+        let listeners = Arc::new(Listeners::new(Arc::new(move || of_handlers.not_synced())));
+        let totals = Arc::new(Totals::default());
+        let process = SharedProcess::new(
+            store.clone(),
+            Arc::clone(&listeners),
+            resync_at,
+            options.recreated,
+            Arc::clone(&totals),
+        );
+        let process_loop =
+            ProcessLoop::from_parts(queue.clone(), source, process, status, watched.clone());
         Ok(SharedInformer::new(Shared::new(
-            options, store, fifo, source,
+            (watched, process_loop),
+            (store, queue),
+            listeners,
+            options,
+            totals,
         )))
+    }
+
+    fn into_reflector(
+        self,
+        queue: &DeltaFifo<L::Object>,
+    ) -> Result<Reflector<L, DeltaFifo<L::Object>>, BuildError> {
+        let mut config = self.options.config;
+        for tweak in self.options.tweaks {
+            config = config.with_options_modifier(move |options| tweak(options));
+        }
+        let mut reflector = Reflector::new(self.lister_watcher, Arc::new(queue.clone()))
+            .named(&*self.name)
+            .config(config)?;
+        let (transforms, handlers) = (self.transforms, self.options.error_handlers);
+        if !transforms.is_empty() {
+            reflector = reflector.transform(move |object: &mut L::Object| {
+                transforms
+                    .iter()
+                    .try_for_each(|transform| transform(object))
+            });
+        }
+        if !handlers.is_empty() {
+            reflector = reflector.watch_error_handler(move |report: &Report| {
+                // A panic in one does not keep the report from the others.
+                for handler in &handlers {
+                    call_hook("watch error handler", || handler.handle(report));
+                }
+            });
+        }
+        Ok(reflector)
     }
 }
 
-/// The last part of a type's name.
+/// Returns the last part of a type's name.
 fn default_name<K>() -> Arc<str> {
     let full = std::any::type_name::<K>();
     let plain = full.split('<').next().unwrap_or(full);
@@ -192,9 +268,8 @@ fn default_name<K>() -> Arc<str> {
 impl<L: ListerWatcher> fmt::Debug for SharedInformerBuilder<L> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("SharedInformerBuilder")
-            .field("reflector", &self.reflector)
-            .field("indexers", &self.indexers)
-            .field("options", &self.options)
+            .field("name", &self.name)
+            .field("config", &self.options.config)
             .finish_non_exhaustive()
     }
 }

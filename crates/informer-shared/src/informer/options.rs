@@ -1,18 +1,23 @@
-//! The settings of an informer that its running parts need.
+//! The settings of an informer that do not depend on the type of its objects.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::apply::RecreatedAs;
+use informer_delta_fifo::QueueOrder;
+use informer_reflector::{ReflectorConfig, WatchErrorHandler};
+use informer_wire::ListOptions;
 
-/// What becomes of events that wait for handlers when an informer stops.
+use crate::apply::RecreatedAs;
+use crate::start_limit::StartLimit;
+
+/// What happens to queued events when an informer stops.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum OnStop {
     /// They are dropped. A call of a handler that runs has half a second to end.
     #[default]
     Drop,
-    /// What had arrived is applied, and handlers handle what waits, for at most this long altogether.
+    /// What was received is applied, and handlers handle their queued events, for at most this long altogether.
     Drain {
         /// How long handlers have.
         timeout: Duration,
@@ -20,26 +25,35 @@ pub enum OnStop {
 }
 
 /// How long a call of a handler that runs has to end when the informer stops.
-pub(crate) const GRACE: Duration = Duration::from_millis(500);
+const GRACE: Duration = Duration::from_millis(500);
 
 impl OnStop {
-    pub(crate) const fn grace(self) -> Duration {
+    pub(super) const fn grace(self) -> Duration {
         match self {
             Self::Drop => GRACE,
             Self::Drain { timeout } => timeout,
         }
     }
 
-    pub(crate) const fn drains(self) -> bool {
+    pub(super) const fn drains(self) -> bool {
         matches!(self, Self::Drain { .. })
     }
 }
 
-/// The settings of an informer.
-#[derive(Debug, Clone)]
+/// The settings of an informer, or of all informers of a factory.
+#[derive(Clone, Default)]
 pub(crate) struct Options {
-    pub(crate) name: Arc<str>,
+    pub(crate) config: ReflectorConfig,
+    pub(crate) tweaks: Vec<Arc<Tweak>>,
+    pub(crate) error_handlers: Vec<Arc<dyn WatchErrorHandler>>,
     pub(crate) resync_period: Option<Duration>,
     pub(crate) recreated: RecreatedAs,
     pub(crate) on_stop: OnStop,
+    /// `None`: as many as the queue keeps by default.
+    pub(crate) max_deltas: Option<Option<usize>>,
+    pub(crate) queue_order: QueueOrder,
+    pub(crate) start_limit: Option<StartLimit>,
 }
+
+/// Changes the parameters of a request.
+pub(crate) type Tweak = dyn Fn(&mut ListOptions) + Send + Sync;

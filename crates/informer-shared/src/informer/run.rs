@@ -1,4 +1,4 @@
-//! The life of a running informer, from start to the last join.
+//! A run of an informer, from start to the last join.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -7,67 +7,88 @@ use futures_util::FutureExt;
 use informer_store::Object;
 use tokio_util::sync::CancellationToken;
 
-use super::options::OnStop;
-use super::shared::Shared;
-use super::source::Source;
-use crate::controller::{Engine, Record, SharedProcess};
+use super::shared::{Shared, SharedLoop};
 use crate::error::RunError;
-use crate::handler::HandlerFailure;
+
+/// The part that errors name.
+const PART: &str = "process loop";
 
 /// Runs until something stops the informer, then ends all of it.
-pub(crate) fn run<K: Object>(
+pub(super) fn run<K: Object>(
     shared: Arc<Shared<K>>,
-    source: Source,
+    process_loop: SharedLoop<K>,
     stop: CancellationToken,
 ) -> impl Future<Output = Result<(), RunError>> + Send {
-    // Also when the future is dropped early, even before it was polled, nobody may wait for ever.
-    let finish = FinishOnDrop(Arc::clone(&shared));
+    // Made before the future is polled: also if it is dropped unpolled, nobody may wait for ever.
+    let mut run = Run {
+        shared,
+        process_loop,
+    };
     async move {
-        let outcome = run_and_shut_down(&shared, source, stop).await;
-        shared.finish(outcome.clone());
-        drop(finish);
+        let outcome = run.run(stop).await;
+        run.shared.finish(outcome.clone());
+        drop(run);
         outcome
     }
 }
 
-async fn run_and_shut_down<K: Object>(
-    shared: &Arc<Shared<K>>,
-    source: Source,
-    stop: CancellationToken,
-) -> Result<(), RunError> {
-    let process = SharedProcess::new(Arc::clone(shared));
-    let record = Arc::new(Record::new(Arc::clone(&shared.name)));
-    let mut engine = Engine::new(shared.fifo.clone(), process, record);
-    let run = AssertUnwindSafe(engine.run(source, &stop, &shared.stop)).catch_unwind();
-    let outcome = run.await.unwrap_or_else(|panic| {
-        let message = Arc::from(HandlerFailure::from_panic(&*panic).to_string());
-        Err(RunError::Panicked {
-            part: "controller",
-            message,
-        })
-    });
-    if let Err(error) = &outcome {
-        let error = error as &dyn std::error::Error;
-        tracing::error!(informer = %shared.name, error, "the informer ends");
-    }
-    let on_stop = if outcome.is_ok() {
-        shared.on_stop
-    } else {
-        OnStop::Drop
-    };
-    // In order: what feeds the cache, the cache, the handlers.
-    shared.stop.cancel();
-    engine.process.take_in_handlers();
-    shared.registry.close();
-    engine.shut_down(on_stop.drains()).await;
-    engine.process.join_handlers(on_stop).await;
-    outcome
+/// A run. The process loop is dropped last, which says that the informer has stopped.
+struct Run<K: Object> {
+    shared: Arc<Shared<K>>,
+    process_loop: SharedLoop<K>,
 }
 
-struct FinishOnDrop<K: Object>(Arc<Shared<K>>);
+impl<K: Object> Run<K> {
+    async fn run(&mut self, stop: CancellationToken) -> Result<(), RunError> {
+        let Self {
+            shared,
+            process_loop,
+        } = self;
+        let stopped = async {
+            tokio::select! {
+                biased;
+                () = stop.cancelled() => {}
+                () = shared.stop.cancelled() => {}
+            }
+        };
+        let outcome = caught(process_loop.run_until(stopped)).await;
+        if let Err(error) = &outcome {
+            let error = error as &dyn std::error::Error;
+            tracing::error!(informer = %shared.watched.name, error, "informer failed");
+        }
+        // In order: what feeds the cache, the cache, the handlers.
+        shared.stop.cancel();
+        let drains = shared.on_stop(&outcome).drains();
+        let drained = caught(async {
+            process_loop.process_mut().add_listeners(usize::MAX);
+            shared.listeners.close();
+            process_loop.shut_down(drains).await;
+            Ok(())
+        });
+        let outcome = outcome.and(drained.await);
+        let on_stop = shared.on_stop(&outcome);
+        let joined = caught(async {
+            process_loop.process_mut().join_handlers(on_stop).await;
+            Ok(())
+        });
+        outcome.and(joined.await)
+    }
+}
 
-impl<K: Object> Drop for FinishOnDrop<K> {
+/// Converts a panic into an error.
+async fn caught(run: impl Future<Output = Result<(), RunError>>) -> Result<(), RunError> {
+    let outcome = AssertUnwindSafe(run).catch_unwind().await;
+    outcome.unwrap_or_else(|panic| Err(RunError::from_panic(PART, &*panic)))
+}
+
+impl<K: Object> Drop for Run<K> {
     fn drop(&mut self) {
-        self.0.finish(Ok(()));
+        // What `run` does not catch, such as a panic of a value that is dropped, is no good end.
+        let outcome = if std::thread::panicking() {
+            Err(RunError::from_panic(PART, &"while it was dropped"))
+        } else {
+            Ok(())
+        };
+        self.shared.finish(outcome);
     }
 }

@@ -1,56 +1,55 @@
-//! How an informer fares.
+//! The status of an informer.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use informer_delta_fifo::Stats;
-use informer_reflector::{Phase, ReflectorStatus};
+use informer_delta_fifo::QueueStats;
+use informer_reflector::{ReflectorPhase, ReflectorStatus};
 use informer_store::{Object, ResourceVersion};
 
 use super::shared::Shared;
 use crate::handler::HandlerStatus;
+use crate::wait::InformerPhase;
 
-/// How an informer fares, at the moment it was asked.
+/// A snapshot of an informer's status.
 ///
-/// Writing the cache cannot fail, so that there are no failed keys as in
-/// [`ControllerStatus`](crate::ControllerStatus): what a handler fails at is in its own status, an object that cannot be
-/// decoded or transformed in [`reflector`](Self::reflector), an index function that fails in the store's
-/// [`index_status`](informer_store::Store::index_status).
+/// Failures are in the status of where they happen: those of a handler in [`handlers`](Self::handlers), undecodable objects,
+/// failed requests and a resource that the server does not have ([`ReflectorPhase::NotFound`]) in
+/// [`reflector`](Self::reflector), failing index functions in the store's
+/// [`index_status`](informer_store::StoreReader::index_status).
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct InformerStatus {
     /// The informer's name.
     pub name: Arc<str>,
-    /// Whether it was started.
-    pub started: bool,
-    /// Whether it has stopped.
-    pub stopped: bool,
-    /// Whether the cache has had the first list.
+    /// Where the informer stands.
+    pub phase: InformerPhase,
+    /// `true` if the cache has the first list.
     pub store_synced: bool,
-    /// Whether all handlers that are there have handled the state that they started from.
+    /// `true` if all handlers that have not ended have handled their initial objects.
     pub handlers_synced: bool,
-    /// Whether a watch is open now.
+    /// `true` if a watch is open.
     pub watching: bool,
-    /// How many objects are cached.
+    /// Number of cached objects.
     pub objects: usize,
-    /// Up to where the cache has everything.
+    /// Resource version up to which the cache has everything.
     pub resource_version: Option<ResourceVersion>,
-    /// What lists and watches: its phase, last event, last error and failed attempts.
+    /// The status of what lists and watches.
     pub reflector: ReflectorStatus,
-    /// What waits between the watch and the cache.
-    pub queue: Stats,
-    /// Deltas that changed the cache, since the start.
+    /// What is queued between the watch and the cache.
+    pub queue: QueueStats,
+    /// Number of deltas that changed the cache, since the start.
     pub applied: u64,
-    /// Deltas that had nothing to tell, since the start.
+    /// Number of deltas that left the cache as it was, since the start.
     pub without_effect: u64,
-    /// Writes of the cache, each of one batch of deltas, since the start.
+    /// Number of transactions of the cache, each of one batch of deltas, since the start.
     pub batches: u64,
     /// Each handler, in the order in which they were added. One that has ended stays until it is removed.
     pub handlers: Vec<HandlerStatus>,
 }
 
 impl InformerStatus {
-    /// Events that wait for handlers, all taken together.
+    /// Returns the number of events that are queued for all handlers together.
     #[must_use]
     pub fn handler_queue_depth(&self) -> usize {
         self.handlers
@@ -61,25 +60,24 @@ impl InformerStatus {
 }
 
 impl<K: Object> Shared<K> {
-    pub(crate) fn status(&self) -> InformerStatus {
-        let phase = self.phase();
-        let handlers = self.registry.statuses();
-        let reflector = self.reflector.borrow().clone();
+    pub(super) fn status(&self) -> InformerStatus {
+        let phase = self.watched.phase();
+        let store_synced = self.watched.is_synced();
+        let handlers = self.listeners.statuses();
+        let reflector = self.watched.reflector.borrow().clone();
         let snapshot = self.store.snapshot();
+        let is_synced = |handler: &HandlerStatus| handler.synced || handler.ended.is_some();
         InformerStatus {
-            name: Arc::clone(&self.name),
-            started: phase.started,
-            stopped: phase.stopped,
-            store_synced: phase.synced,
-            handlers_synced: phase.synced
-                && handlers
-                    .iter()
-                    .all(|handler| handler.synced || handler.ended.is_some()),
-            watching: !phase.stopped && reflector.phase == Phase::Watching,
+            name: Arc::clone(&self.watched.name),
+            phase,
+            store_synced,
+            handlers_synced: store_synced && handlers.iter().all(is_synced),
+            watching: phase != InformerPhase::Stopped
+                && reflector.phase == ReflectorPhase::Watching,
             objects: snapshot.len(),
             resource_version: snapshot.resource_version().cloned(),
             reflector,
-            queue: self.fifo.stats(),
+            queue: self.queue().map_or_else(QueueStats::default, |q| q.stats()),
             applied: self.totals.applied.load(Ordering::Relaxed),
             without_effect: self.totals.without_effect.load(Ordering::Relaxed),
             batches: self.totals.batches.load(Ordering::Relaxed),

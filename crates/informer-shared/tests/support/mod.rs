@@ -1,8 +1,9 @@
-//! A cluster in memory behind the `ListerWatcher` seam, and a handler that checks and records what it is told.
+//! A cluster in memory behind the `ListerWatcher` seam, and a handler that checks and records its events.
 
 #![allow(dead_code, reason = "each test file uses its own part")]
 
 pub(crate) mod running;
+pub(crate) mod script;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,10 +11,11 @@ use std::time::Duration;
 
 use futures_util::StreamExt;
 use futures_util::stream::BoxStream;
-use informer_delta_fifo::Order;
 use informer_reflector::{ListEvent, ListRequest, ListWatchError, ListerWatcher};
-use informer_shared::{BlockingEventHandler, BoxError, Cause, Event, EventHandler, SharedInformer};
-use informer_store::{Object, ObjectKey, Store};
+use informer_shared::{
+    BlockingEventHandler, BoxError, Cause, Event, EventHandler, QueueOrder, SharedInformer,
+};
+use informer_store::{Object, ObjectKey, StoreReader};
 use informer_wire::{Decoded, ListMeta, ListOptions, Status, WatchEvent};
 use k8s_openapi::api::core::v1::ConfigMap;
 use parking_lot::Mutex;
@@ -98,7 +100,7 @@ impl Cluster {
         self.0.lock().watches.clear();
     }
 
-    /// Ends all watches and forgets the history, so that the next watch at an old version is told to list.
+    /// Ends all watches and forgets the history, so that the next watch at an old version is refused with 410.
     pub(crate) fn forget_history(&self) {
         let mut state = self.0.lock();
         state.forget_before = state.version + 1;
@@ -106,7 +108,7 @@ impl Cluster {
         state.watches.clear();
     }
 
-    /// Changes what is there behind the watchers' backs: everything in `change` is seen by a list alone.
+    /// Changes the objects while nobody watches: all of `change` is seen by a list alone.
     pub(crate) fn while_away(&self, change: impl FnOnce(&Self)) {
         self.0.lock().watches.clear();
         change(self);
@@ -156,7 +158,7 @@ impl Cluster {
         self.0.lock().last_options.clone()
     }
 
-    /// What is there: names and values.
+    /// The objects: names and values.
     pub(crate) fn contents(&self) -> BTreeMap<String, String> {
         let state = self.0.lock();
         state
@@ -192,6 +194,7 @@ fn event(kind: Kind, object: ConfigMap) -> WatchEvent<ConfigMap> {
 fn failure(code: u16) -> ListWatchError {
     let reason = match code {
         403 => "Forbidden",
+        404 => "NotFound",
         410 => "Expired",
         _ => "InternalError",
     };
@@ -207,7 +210,7 @@ impl ListerWatcher for Cluster {
     type List = BoxStream<'static, Result<ListEvent<ConfigMap>, ListWatchError>>;
     type Watch = BoxStream<'static, Item>;
 
-    async fn list(&self, request: ListRequest) -> Result<Self::List, ListWatchError> {
+    async fn list(&self, request: ListRequest<ConfigMap>) -> Result<Self::List, ListWatchError> {
         let (hang, page) = {
             let mut state = self.0.lock();
             state.lists += 1;
@@ -279,7 +282,7 @@ pub(crate) fn value_of(object: &ConfigMap) -> String {
 }
 
 /// What is stored: names and values.
-pub(crate) fn values(store: &Store<ConfigMap>) -> BTreeMap<String, String> {
+pub(crate) fn values(store: &StoreReader<ConfigMap>) -> BTreeMap<String, String> {
     let objects = store.list();
     let named = objects.iter().map(|o| (o.name().to_owned(), value_of(o)));
     named.collect()
@@ -303,21 +306,23 @@ pub(crate) fn change_two(cluster: &Cluster) {
     cluster.put("a", "3");
 }
 
-/// How a handler that joins nothing hears of those changes, if all come before the cache takes any.
-pub(crate) fn told_in_each_order() -> [(Order, [&'static str; 5]); 2] {
-    let (a, b) = (["~a=1>2 watch", "~a=2>3 watch"], ["+b=1", "-b"]);
+/// What a handler that coalesces nothing receives of those changes, if all are queued before one is cached: by key, not
+/// what was added and deleted before it was cached.
+pub(crate) fn received_in_each_order() -> [(QueueOrder, Vec<&'static str>); 2] {
+    let changes = ["~a=1>2 watch", "~a=2>3 watch"];
+    let in_order = ["+a=1", "+b=1", changes[0], "-b", changes[1]];
     [
-        (Order::ByKey, ["+a=1", a[0], a[1], b[0], b[1]]),
-        (Order::InOrder, ["+a=1", b[0], a[0], b[1], a[1]]),
+        (QueueOrder::ByKey, vec!["+a=1", changes[0], changes[1]]),
+        (QueueOrder::InOrder, in_order.into()),
     ]
 }
 
-/// What a handler was told, checked for a legal history as it comes.
+/// What a handler received, checked for a legal history.
 #[derive(Clone, Default)]
-pub(crate) struct Seen(Arc<Mutex<Told>>);
+pub(crate) struct Seen(Arc<Mutex<Received>>);
 
 #[derive(Default)]
-struct Told {
+struct Received {
     lines: Vec<String>,
     objects: BTreeMap<ObjectKey, Arc<ConfigMap>>,
     faults: Vec<String>,
@@ -328,51 +333,51 @@ impl Seen {
         Self::default()
     }
 
-    pub(crate) fn tell(&self, event: &Event<ConfigMap>) {
-        let mut told = self.0.lock();
+    pub(crate) fn note(&self, event: &Event<ConfigMap>) {
+        let mut received = self.0.lock();
         let key = event.key();
-        told.lines.push(line(event));
+        received.lines.push(line(event));
         let fault = match event {
-            Event::Added { object, .. } => told
+            Event::Added { object, .. } => received
                 .objects
                 .insert(key.clone(), Arc::clone(object))
                 .map(|_| "added twice"),
             Event::Updated { old, new, .. } => {
-                let before = told.objects.insert(key.clone(), Arc::clone(new));
+                let before = received.objects.insert(key.clone(), Arc::clone(new));
                 let fits = before.is_some_and(|before| Arc::ptr_eq(&before, old));
-                (!fits).then_some("updated from what was not told")
+                (!fits).then_some("updated from what was not received")
             }
-            Event::Deleted { .. } => told
+            Event::Deleted { .. } => received
                 .objects
                 .remove(&key)
                 .is_none()
                 .then_some("deleted unknown"),
-            _ => None,
         };
-        told.faults
+        received
+            .faults
             .extend(fault.map(|fault| format!("{key}: {fault}")));
     }
 
-    /// All that was told, one line each. Panics if the history was not legal.
+    /// All that was received, one line each. Panics if the history was not legal.
     pub(crate) fn lines(&self) -> Vec<String> {
-        let told = self.0.lock();
-        assert_eq!(told.faults, Vec::<String>::new());
-        told.lines.clone()
+        let received = self.0.lock();
+        assert_eq!(received.faults, Vec::<String>::new());
+        received.lines.clone()
     }
 
-    /// What was told since the last call.
+    /// What was received since the last call.
     pub(crate) fn take(&self) -> Vec<String> {
         let lines = self.lines();
         self.0.lock().lines.clear();
         lines
     }
 
-    /// What the handler knows: names and values.
+    /// What the handler has: names and values.
     pub(crate) fn contents(&self) -> BTreeMap<String, String> {
-        let told = self.0.lock();
-        assert_eq!(told.faults, Vec::<String>::new());
+        let received = self.0.lock();
+        assert_eq!(received.faults, Vec::<String>::new());
         let named = |o: &Arc<ConfigMap>| (o.name().to_owned(), value_of(o));
-        told.objects.values().map(named).collect()
+        received.objects.values().map(named).collect()
     }
 }
 
@@ -403,20 +408,19 @@ pub(crate) fn line(event: &Event<ConfigMap>) -> String {
                 if *final_state_unknown { " unknown" } else { "" }
             )
         }
-        _ => "?".to_owned(),
     }
 }
 
 impl EventHandler<ConfigMap> for Seen {
     async fn handle(&mut self, event: Event<ConfigMap>) -> Result<(), BoxError> {
-        self.tell(&event);
+        self.note(&event);
         Ok(())
     }
 }
 
 impl BlockingEventHandler<ConfigMap> for Seen {
     fn handle(&mut self, event: Event<ConfigMap>) -> Result<(), BoxError> {
-        self.tell(&event);
+        self.note(&event);
         Ok(())
     }
 }
