@@ -1,6 +1,6 @@
-//! How waiting for a queue fails.
+//! Errors of waiting for a queue.
 
-/// A drain was ended by a shutdown without one: items may still wait or be worked on.
+/// A drain was ended by a plain shutdown: items may still wait or be in work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("the drain was ended by a plain shutdown; items may still wait or be worked on")]
+#[error("drain ended by a plain shutdown; items may still wait or be in work")]
 pub struct DrainCancelled;

@@ -13,7 +13,7 @@ use shuttle::future::block_on;
 use shuttle::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use shuttle::thread;
 
-use crate::{Outcome, WorkQueue};
+use crate::{WorkQueue, WorkResult};
 
 /// Half of the schedules are random, half change threads seldom, which finds what needs few but exact switches.
 fn explore(scenario: fn()) {
@@ -43,12 +43,12 @@ fn each_item_is_worked_on_after_it_was_added_and_by_one_worker_at_a_time() {
             let (queue, cells) = (queue.clone(), Arc::clone(&cells));
             thread::spawn(move || {
                 block_on(
-                    queue.run_worker_with(never, |item: usize| -> Ready<Outcome> {
+                    queue.run_worker_with(never, |item: usize| -> Ready<WorkResult> {
                         let (busy, written, seen) = &cells[item];
                         assert!(!busy.swap(true, Ordering::SeqCst), "two work on one item");
                         seen.store(written.load(Ordering::SeqCst), Ordering::SeqCst);
                         busy.store(false, Ordering::SeqCst);
-                        ready(Outcome::Success)
+                        ready(WorkResult::Success)
                     }),
                 );
             })

@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-/// Hears of what a queue does, to count it. Every method does nothing unless you say so.
+/// Counts the events of a queue. Every method does nothing by default.
 ///
-/// Called by whoever uses the queue, with none of its locks held; keep it short. With two users at once, two calls may
-/// come in either order. Gauges are better read now and then, with [`WorkQueue::stats`](crate::WorkQueue::stats).
+/// Called by whoever uses the queue, with none of its locks held; keep it short. The calls of two users at once may come
+/// in either order. Gauges are better read now and then, with [`WorkQueue::stats`](crate::WorkQueue::stats).
 #[doc(alias = "MetricsProvider")]
 pub trait Metrics: Send + Sync + 'static {
-    /// So many items wait now to be taken.
+    /// The number of waiting items has changed to this.
     fn depth(&self, depth: usize) {
         let _ = depth;
     }
@@ -17,13 +17,13 @@ pub trait Metrics: Send + Sync + 'static {
     #[doc(alias = "adds_total")]
     fn added(&self) {}
 
-    /// An item was taken after it had waited so long.
+    /// An item was taken after it had waited this long.
     #[doc(alias = "queue_duration")]
     fn taken(&self, waited: Duration) {
         let _ = waited;
     }
 
-    /// An item was finished after it was worked on for so long.
+    /// The work on an item ended after this long.
     #[doc(alias = "work_duration")]
     fn finished(&self, worked: Duration) {
         let _ = worked;
@@ -34,20 +34,20 @@ pub trait Metrics: Send + Sync + 'static {
     fn retried(&self) {}
 }
 
-/// Nobody hears of anything, but times are measured for [`Stats`].
+/// Counts nothing, but times are measured for [`WorkQueueStats`].
 impl Metrics for () {}
 
-/// What a queue holds and has done.
+/// A snapshot of what a queue holds and has done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
-pub struct Stats {
+pub struct WorkQueueStats {
     /// Items that wait to be taken.
     pub depth: usize,
-    /// Items that are worked on.
+    /// Items in work.
     pub processing: usize,
     /// Items that will be queued later.
     pub delayed: usize,
-    /// Items that neither wait, nor are delayed, nor worked on, and are known for their failures alone.
+    /// Items that neither wait, nor are delayed, nor in work, and are remembered for their failures alone.
     pub remembered: usize,
     /// Items of all kinds.
     pub known: usize,
@@ -57,8 +57,8 @@ pub struct Stats {
     pub retried: u64,
     /// How often a worker gave an item up.
     pub given_up: u64,
-    /// For how long all items that are worked on have been worked on, together. An hour here with two items in work
-    /// says that a worker hangs. Zero unless [`Config::metrics`](crate::Config::metrics) is set.
+    /// For how long all items in work have been in work, together. An hour here with two items in work
+    /// means that a worker hangs. Zero unless [`WorkQueueConfig::metrics`](crate::WorkQueueConfig::metrics) is set.
     #[doc(alias = "unfinished_work_seconds")]
     pub unfinished_work: Duration,
     /// For how long the oldest of them. Zero unless metrics are set.

@@ -4,6 +4,9 @@ use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
+/// How many threads there are at most.
+const MAX_THREADS: usize = 1024;
+
 /// Works on numbered pieces with several threads, each piece once.
 ///
 /// ```
@@ -35,7 +38,8 @@ impl fmt::Debug for Parallel<'_> {
 }
 
 impl<'a> Parallel<'a> {
-    /// With up to so many threads, the calling one among them.
+    /// Works with up to this many threads, the calling one among them: at least one, at most 1,024, and no more than the
+    /// system has.
     pub const fn new(workers: usize) -> Self {
         Self {
             workers,
@@ -44,24 +48,24 @@ impl<'a> Parallel<'a> {
         }
     }
 
-    /// How many pieces a thread takes at a time; 1 unless said otherwise. More cost less where pieces are small.
+    /// Sets how many pieces a thread takes at a time; the default is 1. More cost less where pieces are small.
     #[doc(alias = "WithChunkSize")]
     pub const fn chunk_size(mut self, pieces: usize) -> Self {
         self.chunk_size = if pieces == 0 { 1 } else { pieces };
         self
     }
 
-    /// Asked before each piece; once it says true, no further piece is begun.
+    /// Begins no further piece once this returns `true`; it is called before each piece.
     pub fn until(mut self, stop: &'a (dyn Fn() -> bool + Sync)) -> Self {
         self.stop = Some(stop);
         self
     }
 
-    /// Works on the pieces `0..pieces` and waits until all are done, or those begun before the stop. Gives back how
-    /// many were done.
+    /// Works on the pieces `0..pieces` and waits until all are done, or those begun before the stop. Returns how many were
+    /// done.
     ///
     /// # Panics
-    /// When `work` panics, once the other threads have ended; or when the system gives no thread.
+    /// When `work` panics, once the other threads have ended.
     pub fn run(&self, pieces: usize, work: impl Fn(usize) + Sync) -> usize {
         let chunks = pieces.div_ceil(self.chunk_size);
         let (next, done) = (AtomicUsize::new(0), AtomicUsize::new(0));
@@ -82,8 +86,10 @@ impl<'a> Parallel<'a> {
             }
         };
         thread::scope(|scope| {
-            for _ in 1..self.workers.min(chunks) {
-                scope.spawn(worker);
+            for _ in 1..self.workers.min(chunks).min(MAX_THREADS) {
+                if thread::Builder::new().spawn_scoped(scope, worker).is_err() {
+                    break;
+                }
             }
             worker();
         });

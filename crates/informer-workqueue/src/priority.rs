@@ -1,10 +1,10 @@
-//! How urgent an item is.
+//! The priority of an item.
 
-/// How urgent an item is, against others in the queue.
+/// The priority of an item among those that wait.
 ///
 /// Items of a higher priority are handed out first, and within a priority in the order in which they were added. None
-/// starves: one of a lower priority has its turn after a number of others have
-/// [passed it](crate::Config::ageing).
+/// starves: one of a lower priority is taken after a number of others have
+/// [passed it](crate::WorkQueueConfig::starvation_limit).
 ///
 /// ```
 /// use informer_workqueue::{Priority, WorkQueue};
@@ -17,17 +17,17 @@
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 #[non_exhaustive]
 pub enum Priority {
-    /// For what nobody waits for: objects of a first list, resyncs.
+    /// Nobody waits for it: objects of a first list, resyncs.
     Low,
-    /// For changes.
+    /// A change.
     #[default]
     Normal,
-    /// For what cannot wait.
+    /// It cannot wait.
     High,
 }
 
 impl Priority {
-    /// How many there are.
+    /// The number of priorities.
     pub(crate) const COUNT: usize = 3;
 
     /// From the lowest up.

@@ -1,4 +1,4 @@
-//! The queue's handle: anyone adds, workers take.
+//! The handle of a queue: anyone adds, workers take.
 
 use std::fmt;
 use std::future::Future;
@@ -8,18 +8,18 @@ use std::task::Poll;
 use std::time::Duration;
 
 use crate::Item;
-use crate::config::Config;
+use crate::config::WorkQueueConfig;
 use crate::error::DrainCancelled;
-use crate::metrics::Stats;
+use crate::metrics::WorkQueueStats;
 use crate::priority::Priority;
 use crate::shared::Shared;
 use crate::work::Work;
 
 /// A queue of items to work on, each in it at most once.
 ///
-/// Cloning it gives another handle to the same queue. Adding never waits. Workers take with [`get`](Self::get) (feature
+/// A clone is another handle to the same queue. Adding never waits. Workers take with [`get`](Self::get) (feature
 /// `tokio`), [`get_with`](Self::get_with) (any runtime), [`get_blocking`](Self::get_blocking) (threads) or
-/// [`try_get`](Self::try_get), as many at once as you like; two never work on one item.
+/// [`try_get`](Self::try_get), any number of them; two never work on one item.
 ///
 /// See the [crate's documentation](crate) for an example and for what is promised.
 #[doc(alias = "TypedRateLimitingInterface")]
@@ -29,7 +29,7 @@ pub struct WorkQueue<T> {
     shared: Arc<Shared<T>>,
 }
 
-/// What a worker finds.
+/// What there is for a worker.
 enum Next<T: Item> {
     Work(Work<T>),
     Over,
@@ -38,83 +38,86 @@ enum Next<T: Item> {
 }
 
 impl<T: Item> WorkQueue<T> {
-    /// A queue with the default settings.
+    /// Creates a queue with the default settings.
     #[must_use]
     #[doc(alias = "NewTypedRateLimitingQueue")]
     pub fn new() -> Self {
-        Self::with_config(Config::new())
+        Self::with_config(WorkQueueConfig::new())
     }
 
-    /// A queue with these settings.
+    /// Creates a queue with these settings.
     #[must_use]
     #[doc(alias = "NewTypedRateLimitingQueueWithConfig")]
-    pub fn with_config(config: Config<T>) -> Self {
+    pub fn with_config(config: WorkQueueConfig<T>) -> Self {
         Self {
             shared: Arc::new(Shared::new(config)),
         }
     }
 
-    /// Queues an item. One that waits already stays where it is; one that is worked on is queued again once that is
-    /// finished. Nothing happens after a shutdown. True if the item did not wait already.
+    /// Queues an item. One that waits already keeps its place, one in work is queued again once that work is finished, and
+    /// one that failed a moment ago waits for a part of its [backoff](crate::WorkQueueConfig::event_backoff). Does nothing after a
+    /// shutdown. Returns `true` if the item did not wait already.
     #[doc(alias = "Add")]
     pub fn add(&self, item: T) -> bool {
         self.add_with_priority(item, Priority::Normal)
     }
 
-    /// Queues an item with a priority. One that waits already with a lower priority moves up.
+    /// Queues an item with a priority, as [`add`](Self::add). One that waits with a lower priority moves up.
     #[doc(alias = "Touch")]
     pub fn add_with_priority(&self, item: T, priority: Priority) -> bool {
         self.shared.add(item, priority)
     }
 
-    /// Queues an item after a delay, at once if that is zero. Of several delays for one item the one that ends first
-    /// holds. That the item is added or worked on meanwhile changes nothing.
+    /// Queues an item after a delay; [`add`](Self::add)s it if that is zero. Of several such delays for one item the one
+    /// that ends first holds. It ends whether the item is added or worked on meanwhile or not; what a worker asks for by
+    /// [`WorkResult::SuccessFor`](crate::WorkResult::SuccessFor) is void once newer work has another result.
     #[doc(alias = "AddAfter")]
     pub fn add_after(&self, item: T, delay: Duration) {
         self.add_after_with_priority(item, delay, Priority::Normal);
     }
 
-    /// Queues an item with a priority after a delay.
+    /// Queues an item with a priority after a delay, as [`add_after`](Self::add_after).
     pub fn add_after_with_priority(&self, item: T, delay: Duration, priority: Priority) {
         self.shared.add_after(item, delay, priority);
     }
 
-    /// Counts a failure of an item, and queues it after a delay by the rate limiter. A worker says
-    /// [`Work::retry`] instead.
+    /// Counts a failure of an item, and queues it after a delay by the rate limiter. Does nothing for an item that waits or
+    /// is to be retried already: it has not failed again. A worker calls [`Work::retry`] instead.
     #[doc(alias = "AddRateLimited")]
     pub fn add_rate_limited(&self, item: T) {
         self.shared.add_rate_limited(item, Priority::Normal);
     }
 
-    /// Forgets how often an item failed. A worker says [`Work::success`] instead.
+    /// Forgets how often an item failed; a retry that waits stays. A worker calls [`Work::success`] instead.
     #[doc(alias = "Forget")]
     pub fn forget(&self, item: &T) {
         self.shared.change(|state| state.forget(item));
         self.shared.pardon(item);
     }
 
-    /// How often an item failed since it was last forgotten.
+    /// Returns how often an item failed since its failures were last forgotten.
     #[must_use]
     #[doc(alias = "NumRequeues")]
     pub fn failures(&self, item: &T) -> u32 {
         self.shared.read(|state| state.failures(item))
     }
 
-    /// Drops all that is known of an item, because what it stands for is gone: its place in the queue, its delay, its
-    /// failures. If someone works on it, it does not come back, whatever they say, unless it is added again. True if it
-    /// was known.
+    /// Drops all that is known of an item, because what it stands for is deleted: its place in the queue, its delays, its
+    /// failures. If it is in work, the result of that counts for nothing, and it is queued again only if it is added again.
+    /// Returns `true` if it was known.
     pub fn remove(&self, item: &T) -> bool {
         let is_known = self.shared.change(|state| state.remove(item));
         self.shared.pardon(item);
         is_known
     }
 
-    /// Drops all items that wait or are delayed. Gives back how many those were. What is worked on is left alone.
+    /// Drops all items that wait or are delayed, and returns how many. Items in work are left alone.
     pub fn clear(&self) -> usize {
-        self.shared.change(|state| state.clear())
+        let now = self.shared.now();
+        self.shared.change(|state| state.clear(now))
     }
 
-    /// The next item, if one waits or is due.
+    /// Returns the next item, if one waits or is due.
     #[must_use]
     #[inline]
     pub fn try_get(&self) -> Option<Work<T>> {
@@ -122,7 +125,7 @@ impl<T: Item> WorkQueue<T> {
         Some(Work::new(Arc::clone(&self.shared), taken))
     }
 
-    /// Waits for the next item. `None` once the queue is shut down and nothing waits in it.
+    /// Waits for the next item. Returns `None` once the queue is shut down and nothing waits in it.
     ///
     /// # Cancellation
     /// Dropping the future takes nothing.
@@ -135,8 +138,8 @@ impl<T: Item> WorkQueue<T> {
         self.get_with(tokio::time::sleep).await
     }
 
-    /// Waits for the next item on any async runtime; `sleep` gives a future that is ready after a time. `None` once the
-    /// queue is shut down and nothing waits in it.
+    /// Waits for the next item on any async runtime; `sleep` returns a future that is ready after a time. Returns `None`
+    /// once the queue is shut down and nothing waits in it.
     ///
     /// # Cancellation
     /// Dropping the future takes nothing.
@@ -170,7 +173,7 @@ impl<T: Item> WorkQueue<T> {
         }
     }
 
-    /// Waits for the next item on the calling thread. `None` once the queue is shut down and nothing waits in it.
+    /// Waits for the next item on the calling thread. Returns `None` once the queue is shut down and nothing waits in it.
     #[doc(alias = "Get")]
     #[must_use]
     pub fn get_blocking(&self) -> Option<Work<T>> {
@@ -198,22 +201,23 @@ impl<T: Item> WorkQueue<T> {
             return Next::Work(work);
         }
         let outline = self.shared.read(|state| state.outline());
-        // Something that came since is told to the listener that was made before.
+        // Whatever was added since then wakes the listener, which was made before.
         if outline.is_shut_down && outline.ready == 0 {
             return Next::Over;
         }
         Next::Wait(outline.next_due)
     }
 
-    /// Takes in nothing more. What waits is still handed out, also what was added again while it was worked on; what is
-    /// delayed is dropped. Returns at once, and ends a drain.
+    /// Ignores further additions. Items that wait are still handed out, also those added while in work or in their backoff;
+    /// delayed items are dropped. Returns at once, and ends a drain.
     #[doc(alias = "ShutDown")]
     pub fn shut_down(&self) {
-        self.shared.change(|state| state.shut_down(false));
+        let now = self.shared.now();
+        self.shared.change(|state| state.shut_down(false, now));
     }
 
-    /// Takes in nothing more, and waits until all that waits was handed out and finished. As with
-    /// [`shut_down`](Self::shut_down), what is delayed is dropped. It needs workers that go on.
+    /// Ignores further additions, and waits until all waiting items are handed out and finished. Delayed items are dropped,
+    /// as by [`shut_down`](Self::shut_down). It needs workers that go on.
     ///
     /// # Cancellation
     /// Dropping the future leaves the queue shut down.
@@ -222,7 +226,8 @@ impl<T: Item> WorkQueue<T> {
     /// When [`shut_down`](Self::shut_down) is called meanwhile.
     #[doc(alias = "ShutDownWithDrain")]
     pub async fn shut_down_with_drain(&self) -> Result<(), DrainCancelled> {
-        self.shared.change(|state| state.shut_down(true));
+        let now = self.shared.now();
+        self.shared.change(|state| state.shut_down(true, now));
         loop {
             let _waiting = self.shared.idle.waiting();
             let listener = self.shared.idle.event().listen();
@@ -240,7 +245,8 @@ impl<T: Item> WorkQueue<T> {
     pub fn shut_down_with_drain_blocking(&self) -> Result<(), DrainCancelled> {
         use event_listener::Listener;
 
-        self.shared.change(|state| state.shut_down(true));
+        let now = self.shared.now();
+        self.shared.change(|state| state.shut_down(true, now));
         loop {
             let _waiting = self.shared.idle.waiting();
             event_listener::listener!(self.shared.idle.event() => listener);
@@ -259,31 +265,31 @@ impl<T: Item> WorkQueue<T> {
         (!outline.is_draining).then_some(Err(DrainCancelled))
     }
 
-    /// True once the queue is shut down.
+    /// Returns `true` once the queue is shut down.
     #[must_use]
     #[doc(alias = "ShuttingDown")]
     pub fn is_shut_down(&self) -> bool {
         self.shared.read(|state| state.outline().is_shut_down)
     }
 
-    /// How many items wait to be taken. Those that are worked on or delayed do not count.
+    /// Returns the number of items that wait to be taken. Those in work or delayed do not count.
     #[must_use]
     pub fn len(&self) -> usize {
         self.shared.read(|state| state.outline().ready)
     }
 
-    /// True if no item waits to be taken.
+    /// Returns `true` if no item waits to be taken.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// What the queue holds and has done.
+    /// Returns a snapshot of what the queue holds and has done.
     #[must_use]
-    pub fn stats(&self) -> Stats {
+    pub fn stats(&self) -> WorkQueueStats {
         let now = self.shared.stamp();
         let counts = self.shared.read(|state| state.counts(now));
-        Stats {
+        WorkQueueStats {
             depth: counts.ready,
             processing: counts.processing,
             delayed: counts.delayed,

@@ -1,14 +1,14 @@
-//! The one lock of a queue, who is woken when, and what the metrics hear.
+//! The lock of a queue, and who is woken when.
 //!
 //! # Lock order
 //! The queue's lock is the only one. Under it nothing of a user's runs but hashing, comparing and cloning items; items
-//! are dropped, limiters asked and metrics told after it is released.
+//! are dropped, limiters and metrics called after it is released.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::Item;
-use crate::config::{Clock, Config};
+use crate::config::{Clock, WorkQueueConfig};
 use crate::limit::RateLimiter;
 use crate::metrics::Metrics;
 use crate::priority::Priority;
@@ -29,9 +29,9 @@ pub(crate) struct Shared<T> {
 }
 
 impl<T: Item> Shared<T> {
-    pub(crate) fn new(config: Config<T>) -> Self {
+    pub(crate) fn new(config: WorkQueueConfig<T>) -> Self {
         Self {
-            state: Mutex::new(State::new(config.limits)),
+            state: Mutex::new(State::new(config.limits, &config.limiter.rates())),
             ready: Signal::new(),
             idle: Signal::new(),
             limiter: config.limiter,
@@ -106,23 +106,35 @@ impl<T: Item> Shared<T> {
         result
     }
 
+    #[inline]
     pub(crate) fn add(&self, item: T, priority: Priority) -> bool {
-        let now = self.stamp();
-        self.adding(|state| state.add(item, priority, now))
+        let now = self.metrics.is_some().then(|| self.now());
+        match self.adding(|state| state.add(item, priority, now)) {
+            Ok(is_new) => is_new,
+            // Seldom: it has just failed, and reading the clock costs more than all the rest.
+            Err(Some(item)) => {
+                let now = self.now();
+                let added = self.adding(|state| state.add(item, priority, Some(now)));
+                added.unwrap_or(false)
+            }
+            Err(None) => false,
+        }
     }
 
     pub(crate) fn add_after(&self, item: T, delay: Duration, priority: Priority) {
         let now = self.now();
-        let due = now.saturating_add(nanos(delay));
+        let due = later(now, delay);
         self.adding(|state| state.add_later(item, priority, due, now));
     }
 
-    /// Adds an item after a delay by the rate limiter.
+    /// Adds an item after a delay by the rate limiter, unless it waits already.
     pub(crate) fn add_rate_limited(&self, item: T, priority: Priority) {
         let noted = item.clone();
         if let Some(failures) = self.change(|state| state.note_failure(noted)) {
             let delay = self.limit(&item, failures);
-            self.add_after(item, delay, priority);
+            let now = self.now();
+            let due = later(now, delay);
+            self.adding(|state| state.retry_later(item, priority, due, now));
         }
     }
 
@@ -177,7 +189,7 @@ impl<T: Item> Shared<T> {
 
     /// When a retry is due that waits so long from now.
     pub(crate) fn due(&self, delay: Duration) -> u64 {
-        self.now().saturating_add(nanos(delay))
+        later(self.now(), delay)
     }
 
     /// Lets the limiter forget an item.
@@ -196,6 +208,11 @@ impl<T: Item> Shared<T> {
     }
 }
 
-fn nanos(duration: Duration) -> u64 {
+pub(crate) fn nanos(duration: Duration) -> u64 {
     u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+}
+
+/// The time after a delay, which is some time, however long the delay.
+fn later(now: u64, delay: Duration) -> u64 {
+    now.saturating_add(nanos(delay)).min(u64::MAX - 1)
 }

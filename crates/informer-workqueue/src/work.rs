@@ -1,4 +1,4 @@
-//! An item in the hands of a worker, until it is acknowledged.
+//! An item in work, until its result is known.
 
 use std::fmt;
 use std::ops::Deref;
@@ -8,12 +8,12 @@ use std::time::Duration;
 use crate::Item;
 use crate::priority::Priority;
 use crate::shared::Shared;
-use crate::state::{Finish, Taken};
+use crate::state::{Finish, Taken, Wait};
 
 /// An item that was taken and is worked on. No other worker gets it before this one is done with it.
 ///
-/// Say how it went: [`success`](Self::success), [`retry`](Self::retry), [`retry_after`](Self::retry_after),
-/// [`give_up`](Self::give_up), or any [`Outcome`]. One that is dropped unsaid, by a panic or because its task was
+/// End it by its result: [`success`](Self::success), [`retry`](Self::retry), [`retry_after`](Self::retry_after),
+/// [`give_up`](Self::give_up), or any [`WorkResult`]. One that is dropped without, by a panic or because its task was
 /// cancelled, is tried again as a failure: no item is lost.
 ///
 /// ```
@@ -27,20 +27,20 @@ use crate::state::{Finish, Taken};
 /// work.success();
 /// assert!(queue.try_get().is_some(), "it was added again meanwhile");
 /// ```
-#[must_use = "an item that is dropped without a word is tried again"]
+#[must_use = "an item that is dropped without a result is tried again"]
 pub struct Work<T: Item> {
     shared: Arc<Shared<T>>,
     taken: Taken<T>,
-    is_settled: bool,
+    is_finished: bool,
 }
 
-/// How the work on an item went.
+/// The result of the work on an item. A newer one makes what an older one asked for void.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Outcome {
-    /// All is well. Failures before are forgotten.
+pub enum WorkResult {
+    /// It succeeded. Failures before are forgotten.
     Success,
-    /// All is well for now; the item is to be looked at again after this time. Failures before are forgotten.
+    /// It succeeded, and is worked on again after this time. Failures before are forgotten.
     #[doc(alias = "RequeueAfter")]
     SuccessFor(Duration),
     /// It failed, and is tried again after a delay by the rate limiter.
@@ -48,10 +48,10 @@ pub enum Outcome {
     Retry,
     /// It failed, and is tried again after this time. The failure counts.
     RetryAfter(Duration),
-    /// It is of no use to try again. Failures are forgotten; the item is worked on again when it is added again.
+    /// It failed, and trying again is of no use. Failures are forgotten; it is worked on again when it is added again.
     #[doc(alias = "TerminalError")]
     GiveUp,
-    /// It is finished; failures before stay counted.
+    /// It is finished, neither a success nor a failure: failures before stay counted.
     Done,
 }
 
@@ -60,80 +60,79 @@ impl<T: Item> Work<T> {
         Self {
             shared,
             taken,
-            is_settled: false,
+            is_finished: false,
         }
     }
 
-    /// The item.
+    /// Returns the item.
     #[must_use]
     pub const fn item(&self) -> &T {
         &self.taken.item
     }
 
-    /// How often it has failed before, since the last success.
+    /// Returns how often it has failed since the last success.
     #[must_use]
     #[doc(alias = "NumRequeues")]
     pub const fn failures(&self) -> u32 {
         self.taken.failures
     }
 
-    /// With which priority it waited.
+    /// Returns the priority with which it waited.
     #[must_use]
     pub const fn priority(&self) -> Priority {
         self.taken.priority
     }
 
-    /// All is well: [`Outcome::Success`].
+    /// Ends the work as [`WorkResult::Success`].
     pub fn success(self) {
-        self.finish(Outcome::Success);
+        self.finish(WorkResult::Success);
     }
 
-    /// It failed, and is tried again after a delay by the rate limiter: [`Outcome::Retry`].
+    /// Ends the work as [`WorkResult::Retry`]: it failed, and is tried again after a delay by the rate limiter.
     pub fn retry(self) {
-        self.finish(Outcome::Retry);
+        self.finish(WorkResult::Retry);
     }
 
-    /// It failed, and is tried again after this time: [`Outcome::RetryAfter`].
+    /// Ends the work as [`WorkResult::RetryAfter`]: it failed, and is tried again after this time.
     pub fn retry_after(self, delay: Duration) {
-        self.finish(Outcome::RetryAfter(delay));
+        self.finish(WorkResult::RetryAfter(delay));
     }
 
-    /// It is not tried again: [`Outcome::GiveUp`].
+    /// Ends the work as [`WorkResult::GiveUp`]: it failed, and is not tried again.
     pub fn give_up(self) {
-        self.finish(Outcome::GiveUp);
+        self.finish(WorkResult::GiveUp);
     }
 
-    /// Says how it went. If the item was added meanwhile, it is queued now.
+    /// Ends the work with a result. If the item was added meanwhile, it is queued now; after a failure it waits for a part
+    /// of its [backoff](crate::WorkQueueConfig::event_backoff).
     #[doc(alias = "Done")]
-    pub fn finish(mut self, outcome: Outcome) {
-        self.settle(outcome);
+    pub fn finish(mut self, result: WorkResult) {
+        self.end(result);
     }
 
-    fn settle(&mut self, outcome: Outcome) {
-        if std::mem::replace(&mut self.is_settled, true) {
+    fn end(&mut self, result: WorkResult) {
+        if std::mem::replace(&mut self.is_finished, true) {
             return;
         }
         let (shared, slot) = (&self.shared, self.taken.slot);
-        let again = |delay| Finish::Again {
+        let again = |delay, wait| Finish::Again {
             due: shared.due(delay),
             priority: self.taken.priority,
+            wait,
         };
         let is_forgiven = !matches!(
-            outcome,
-            Outcome::Retry | Outcome::RetryAfter(_) | Outcome::Done
+            result,
+            WorkResult::Retry | WorkResult::RetryAfter(_) | WorkResult::Done
         );
-        let finish = match outcome {
-            Outcome::Success => Finish::Success,
-            Outcome::GiveUp => Finish::GiveUp,
-            Outcome::Done => Finish::Done,
-            Outcome::SuccessFor(delay) => {
-                shared.change(|state| state.forgive(slot));
-                again(delay)
-            }
-            Outcome::Retry => again(shared.fail(slot, &self.taken.item)),
-            Outcome::RetryAfter(delay) => {
+        let finish = match result {
+            WorkResult::Success => Finish::Success,
+            WorkResult::GiveUp => Finish::GiveUp,
+            WorkResult::Done => Finish::Done,
+            WorkResult::SuccessFor(delay) => again(delay, Wait::Look),
+            WorkResult::Retry => again(shared.fail(slot, &self.taken.item), Wait::Limited),
+            WorkResult::RetryAfter(delay) => {
                 shared.change(|state| state.fail(slot));
-                again(delay)
+                again(delay, Wait::Backoff)
             }
         };
         shared.finish(slot, finish);
@@ -153,7 +152,7 @@ impl<T: Item> Deref for Work<T> {
 
 impl<T: Item> Drop for Work<T> {
     fn drop(&mut self) {
-        self.settle(Outcome::Retry);
+        self.end(WorkResult::Retry);
     }
 }
 

@@ -4,7 +4,7 @@ use std::alloc::System;
 use std::sync::Arc;
 use std::time::Duration;
 
-use informer_workqueue::{Config, WorkQueue};
+use informer_workqueue::{WorkQueue, WorkQueueConfig};
 use parking_lot::Mutex;
 use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
 
@@ -55,13 +55,13 @@ fn keys_delayed_an_hour_take_less_than_150_bytes_each_and_are_given_back() {
 fn keys_that_failed_and_are_never_forgotten_take_bounded_memory() {
     let _alone = ALONE.lock();
     let region = Region::new(ALLOCATOR);
-    let queue = WorkQueue::with_config(Config::new().max_remembered(1000));
+    let queue = WorkQueue::with_config(WorkQueueConfig::new().max_remembered(1000));
     for i in 0..MANY {
         queue.add(key(i));
         let work = queue.try_get().expect("added");
-        work.finish(informer_workqueue::Outcome::RetryAfter(Duration::ZERO));
+        work.finish(informer_workqueue::WorkResult::RetryAfter(Duration::ZERO));
         let again = queue.try_get().expect("at once");
-        again.finish(informer_workqueue::Outcome::Done);
+        again.finish(informer_workqueue::WorkResult::Done);
     }
     assert_eq!(queue.stats().remembered, 1000);
     assert_eq!(queue.failures(&key(MANY - 1)), 1);
@@ -74,13 +74,13 @@ fn keys_that_failed_and_are_never_forgotten_take_bounded_memory() {
 #[test]
 fn an_item_in_the_place_of_a_forgotten_one_has_not_failed() {
     let _alone = ALONE.lock();
-    let queue = WorkQueue::with_config(Config::new().max_remembered(0));
+    let queue = WorkQueue::with_config(WorkQueueConfig::new().max_remembered(0));
     queue.add("forgotten");
     let work = queue.try_get().expect("added");
-    work.finish(informer_workqueue::Outcome::RetryAfter(Duration::ZERO));
+    work.finish(informer_workqueue::WorkResult::RetryAfter(Duration::ZERO));
     let again = queue.try_get().expect("at once");
     assert_eq!(again.failures(), 1);
-    again.finish(informer_workqueue::Outcome::Done);
+    again.finish(informer_workqueue::WorkResult::Done);
     queue.add("other");
     let work = queue.try_get().expect("added");
     assert_eq!((*work.item(), work.failures()), ("other", 0));
@@ -90,7 +90,7 @@ fn an_item_in_the_place_of_a_forgotten_one_has_not_failed() {
 #[test]
 fn beyond_the_limit_the_first_delay_ends_early_and_nothing_is_lost() {
     let _alone = ALONE.lock();
-    let queue = WorkQueue::with_config(Config::new().max_delayed(10));
+    let queue = WorkQueue::with_config(WorkQueueConfig::new().max_delayed(10));
     for i in 0..100_usize {
         queue.add_after(i, Duration::from_secs(3600 + i as u64));
     }

@@ -1,4 +1,4 @@
-//! Acknowledging, leaving, draining, ageing, groups of workers.
+//! Acknowledging, leaving, draining, starvation limits, groups of workers.
 
 mod support;
 
@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use informer_workqueue::{DrainCancelled, ExponentialRateLimiter, Outcome, Priority, WorkQueue};
+use informer_workqueue::{DrainCancelled, ExponentialRateLimiter, Priority, WorkQueue, WorkResult};
 use support::{ManualClock, drain, ms, poll_once};
 
 // INV-QUEUE-2
@@ -29,13 +29,13 @@ fn what_is_said_decides_what_becomes_of_an_item() {
     let limiter = ExponentialRateLimiter::new(ms(10), ms(1000));
     // The failures after it, and when it comes again.
     for (outcome, failures, again) in [
-        (Outcome::Success, 0, None),
-        (Outcome::SuccessFor(ms(40)), 0, Some(40)),
-        (Outcome::SuccessFor(ms(0)), 0, Some(0)),
-        (Outcome::Retry, 2, Some(20)),
-        (Outcome::RetryAfter(ms(70)), 2, Some(70)),
-        (Outcome::GiveUp, 0, None),
-        (Outcome::Done, 1, None),
+        (WorkResult::Success, 0, None),
+        (WorkResult::SuccessFor(ms(40)), 0, Some(40)),
+        (WorkResult::SuccessFor(ms(0)), 0, Some(0)),
+        (WorkResult::Retry, 2, Some(20)),
+        (WorkResult::RetryAfter(ms(70)), 2, Some(70)),
+        (WorkResult::GiveUp, 0, None),
+        (WorkResult::Done, 1, None),
     ] {
         let queue = WorkQueue::with_config(clock.config().rate_limiter(limiter));
         queue.add_rate_limited("item");
@@ -106,9 +106,9 @@ fn an_item_in_work_whose_object_is_gone_does_not_come_back() {
     let clock = ManualClock::new();
     let queue = WorkQueue::with_config(clock.config());
     for outcome in [
-        Outcome::Retry,
-        Outcome::RetryAfter(ms(1)),
-        Outcome::SuccessFor(ms(1)),
+        WorkResult::Retry,
+        WorkResult::RetryAfter(ms(1)),
+        WorkResult::SuccessFor(ms(1)),
     ] {
         queue.add("item");
         let work = queue.try_get().expect("waits");
@@ -258,8 +258,9 @@ fn ten_thousand_initial_items_and_steady_fresh_ones_both_get_on() {
 
 // INV-QUEUE-3
 #[test]
-fn each_priority_has_its_turn_within_the_ageing() {
-    let queue = WorkQueue::with_config(informer_workqueue::Config::new().ageing(2));
+fn each_priority_has_its_turn_within_the_starvation_limit() {
+    let queue =
+        WorkQueue::with_config(informer_workqueue::WorkQueueConfig::new().starvation_limit(2));
     for item in 0..30 {
         queue.add_with_priority((Priority::Low, item), Priority::Low);
         queue.add_with_priority((Priority::Normal, item), Priority::Normal);
@@ -285,7 +286,8 @@ fn each_priority_has_its_turn_within_the_ageing() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_group_of_tasks_survives_panics_and_finishes_all() {
     let limiter = ExponentialRateLimiter::new(ms(1), ms(1));
-    let queue = WorkQueue::with_config(informer_workqueue::Config::new().rate_limiter(limiter));
+    let queue =
+        WorkQueue::with_config(informer_workqueue::WorkQueueConfig::new().rate_limiter(limiter));
     for item in 0..100 {
         queue.add(item);
     }
@@ -300,7 +302,7 @@ async fn a_group_of_tasks_survives_panics_and_finishes_all() {
                     tokio::task::yield_now().await;
                     assert!(call % 7 != 3, "a panic that the test wants");
                     done.lock().insert(item);
-                    Outcome::Success
+                    WorkResult::Success
                 }
             };
             queue.run_workers(4, handler).await;
@@ -336,8 +338,51 @@ fn a_group_of_threads_survives_panics_and_ends_with_the_queue() {
     queue.run_workers_blocking(3, |item| {
         calls.fetch_add(1, Ordering::Relaxed);
         assert!(item % 5 != 2, "a panic that the test wants");
-        Outcome::Success
+        WorkResult::Success
     });
     assert_eq!(calls.into_inner(), 20);
     assert_eq!(queue.stats().known, 0);
+}
+
+// INV-QUEUE-2: a group that has lost a worker does not look as if it had ended.
+#[test]
+fn panic_of_a_worker_outside_of_its_handler_reaches_the_caller() {
+    let group = std::panic::catch_unwind(|| {
+        let runtime = tokio::runtime::Builder::new_current_thread().build();
+        runtime.expect("a runtime").block_on(async {
+            let queue = WorkQueue::new();
+            queue.add_after("needs a timer", Duration::from_secs(1));
+            queue
+                .run_workers(2, |_| async { WorkResult::Success })
+                .await;
+        });
+    });
+    assert!(group.is_err());
+}
+
+// INV-QUEUE-7: on one thread, where neither the queue nor the work ever waits.
+#[test]
+fn workers_that_never_wait_let_others_run() {
+    let (ended, end) = std::sync::mpsc::channel();
+    // On a thread of its own, since a worker that never yields would not let the test end either.
+    std::thread::spawn(move || {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_time()
+            .build();
+        runtime.expect("a runtime").block_on(async {
+            let queue = WorkQueue::new();
+            queue.add("item");
+            let again = |_| async { WorkResult::SuccessFor(Duration::ZERO) };
+            let others = async {
+                while queue.stats().added < 1000 {
+                    tokio::task::yield_now().await;
+                }
+                queue.shut_down();
+            };
+            tokio::join!(queue.run_workers(1, again), others);
+        });
+        ended.send(()).expect("the test waits");
+    });
+    end.recv_timeout(Duration::from_secs(60))
+        .expect("the shutdown comes through");
 }

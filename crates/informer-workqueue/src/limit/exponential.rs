@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use super::RateLimiter;
 
-/// An item waits twice as long after each failure, up to a longest delay.
+/// Doubles the delay of an item with each failure, up to a longest delay.
 ///
 /// ```
 /// use std::time::{Duration, Instant};
@@ -22,7 +22,7 @@ pub struct ExponentialRateLimiter {
 }
 
 impl ExponentialRateLimiter {
-    /// The delay after the first failure, and the longest one.
+    /// A limiter with this delay after the first failure, and this longest one.
     #[must_use]
     pub const fn new(base: Duration, longest: Duration) -> Self {
         Self { base, longest }
@@ -30,7 +30,7 @@ impl ExponentialRateLimiter {
 }
 
 impl Default for ExponentialRateLimiter {
-    /// 5 ms to 1000 s.
+    /// Delays from 5 ms to 1000 s.
     fn default() -> Self {
         Self::new(Duration::from_millis(5), Duration::from_secs(1000))
     }

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use super::RateLimiter;
 
-/// An item waits a short time after its first failures, and a long time after each further one.
+/// Lets an item wait a short time after its first failures, and a long time after each further one.
 #[derive(Debug, Clone, Copy)]
 #[doc(alias = "ItemFastSlowRateLimiter")]
 pub struct FastSlowRateLimiter {
@@ -14,7 +14,7 @@ pub struct FastSlowRateLimiter {
 }
 
 impl FastSlowRateLimiter {
-    /// The short delay, the long one, and how many failures the short one is for.
+    /// A limiter with this short delay, this long one, and this number of failures with the short one.
     #[must_use]
     pub const fn new(fast: Duration, slow: Duration, fast_attempts: u32) -> Self {
         Self {

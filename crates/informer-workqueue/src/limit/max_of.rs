@@ -3,16 +3,16 @@
 use std::fmt;
 use std::time::{Duration, Instant};
 
-use super::RateLimiter;
+use super::{RateLimiter, RetryRate};
 
-/// An item waits as long as the strictest of several limiters says.
+/// Lets an item wait for the strictest of several limiters.
 #[doc(alias = "TypedMaxOfRateLimiter")]
 pub struct MaxOfRateLimiter<T: ?Sized> {
     limiters: Vec<Box<dyn RateLimiter<T>>>,
 }
 
 impl<T: ?Sized> MaxOfRateLimiter<T> {
-    /// No limiter yet: no delay.
+    /// A limiter without delay, as long as no other is added.
     #[must_use]
     pub const fn new() -> Self {
         Self {
@@ -20,7 +20,7 @@ impl<T: ?Sized> MaxOfRateLimiter<T> {
         }
     }
 
-    /// With this one too.
+    /// Adds a limiter.
     #[must_use]
     pub fn with(mut self, limiter: impl RateLimiter<T>) -> Self {
         self.limiters.push(Box::new(limiter));
@@ -43,6 +43,11 @@ impl<T: ?Sized + 'static> RateLimiter<T> for MaxOfRateLimiter<T> {
         delays.max().unwrap_or_default()
     }
 
+    fn rates(&self) -> Vec<RetryRate> {
+        let rates = self.limiters.iter().map(|limiter| limiter.rates());
+        rates.flatten().collect()
+    }
+
     fn forget(&self, item: &T) {
         for limiter in &self.limiters {
             limiter.forget(item);
@@ -58,7 +63,7 @@ impl<T: ?Sized> fmt::Debug for MaxOfRateLimiter<T> {
     }
 }
 
-/// An item waits as another limiter says, but never longer than this.
+/// Lets an item wait for another limiter, but no longer than this.
 ///
 /// ```
 /// use std::time::{Duration, Instant};
@@ -75,7 +80,7 @@ pub struct MaxWaitRateLimiter<L> {
 }
 
 impl<L> MaxWaitRateLimiter<L> {
-    /// The limiter, and the longest delay.
+    /// A limiter with this longest wait, for delays and for tokens.
     #[must_use]
     pub const fn new(limiter: L, longest: Duration) -> Self {
         Self { limiter, longest }
@@ -85,6 +90,11 @@ impl<L> MaxWaitRateLimiter<L> {
 impl<T: ?Sized, L: RateLimiter<T>> RateLimiter<T> for MaxWaitRateLimiter<L> {
     fn delay(&self, item: &T, failures: u32, now: Instant) -> Duration {
         self.limiter.delay(item, failures, now).min(self.longest)
+    }
+
+    fn rates(&self) -> Vec<RetryRate> {
+        let rates = self.limiter.rates().into_iter();
+        rates.map(|rate| rate.longest_wait(self.longest)).collect()
     }
 
     fn forget(&self, item: &T) {
@@ -132,22 +142,19 @@ mod tests {
         );
     }
 
-    // RL1: the bucket is charged even where another limiter is stricter.
+    // RL1
     #[test]
-    fn all_limiters_hear_of_each_failure_and_of_each_pardon() {
+    fn a_limiter_of_limiters_has_all_their_rates_and_passes_on_what_is_forgotten() {
         let forgotten = Arc::new(AtomicU32::new(0));
         let limiter = MaxOfRateLimiter::<str>::new()
-            .with(FastSlowRateLimiter::new(
-                Duration::from_secs(1),
-                Duration::ZERO,
-                2,
-            ))
             .with(BucketRateLimiter::new(1.0, 2))
+            .with(BucketRateLimiter::new(5.0, 1))
             .with(Counting(Arc::clone(&forgotten)));
-        let now = Instant::now();
-        let delays = [0, 1, 2].map(|failures| limiter.delay("item", failures, now).as_secs());
-        assert_eq!(delays, [1, 1, 1]);
-        MaxWaitRateLimiter::new(limiter, Duration::ZERO).forget("item");
+        let limiter = MaxWaitRateLimiter::new(limiter, Duration::from_secs(3));
+        let rates = [RetryRate::new(1.0, 2), RetryRate::new(5.0, 1)];
+        let rates = rates.map(|rate| rate.longest_wait(Duration::from_secs(3)));
+        assert_eq!(limiter.rates(), rates);
+        limiter.forget("item");
         assert_eq!(forgotten.load(Ordering::Relaxed), 1);
     }
 

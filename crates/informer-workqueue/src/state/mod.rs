@@ -1,30 +1,37 @@
-//! What a queue is: plain data and its transitions. Time comes in as nanoseconds since the queue began; nothing waits.
+//! The state of a queue: plain data and its transitions. Time is an argument, in nanoseconds since the queue began.
 //!
 //! # Invariants
 //! - An item has at most one slot, and a slot stands in at most one list.
 //! - A slot that stands in no list is scheduled, or it is released.
-//! - What the queue no longer needs goes to the garbage, to be dropped after the lock is released.
+//! - Items that are no longer needed go to the garbage, to be dropped after the lock is released.
 
+mod bucket;
+mod delays;
 mod finish;
 mod slots;
 
 use std::hash::Hash;
 
+use crate::limit::RetryRate;
 use crate::priority::Priority;
 use crate::schedule::Schedule;
-use slots::{Place, Slots};
+use bucket::Bucket;
+use slots::{Flags, Place, Slots};
 
+pub(crate) use delays::Wait;
 pub(crate) use finish::Finish;
 
 /// What a queue is limited to.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Limits {
     /// How many items of higher priorities may pass a waiting one.
-    pub(crate) ageing: u32,
+    pub(crate) starvation_limit: u32,
     /// How many items may be known for their failures alone.
     pub(crate) max_remembered: usize,
     /// How many items may be delayed.
     pub(crate) max_delayed: usize,
+    /// How much of its backoff an item waits out that is added, in nanoseconds.
+    pub(crate) event_backoff: u64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -77,6 +84,8 @@ pub(crate) struct Counts {
 pub(crate) struct State<T> {
     slots: Slots<T>,
     schedule: Schedule,
+    /// The rates of all retries together.
+    buckets: Vec<Bucket>,
     /// How many were taken from above each priority since one was taken from it, while some waited in it.
     passed: [u32; Priority::COUNT],
     phase: Phase,
@@ -111,13 +120,19 @@ impl<T> Garbage<T> {
             Some(_) => self.more.push(item),
         }
     }
+
+    /// Takes back what was pushed last.
+    fn pop(&mut self) -> Option<T> {
+        self.more.pop().or_else(|| self.first.take())
+    }
 }
 
 impl<T: Clone + Eq + Hash> State<T> {
-    pub(crate) fn new(limits: Limits) -> Self {
+    pub(crate) fn new(limits: Limits, rates: &[RetryRate]) -> Self {
         Self {
             slots: Slots::new(),
             schedule: Schedule::default(),
+            buckets: rates.iter().map(Bucket::new).collect(),
             passed: [0; Priority::COUNT],
             phase: Phase::Running,
             limits,
@@ -129,30 +144,57 @@ impl<T: Clone + Eq + Hash> State<T> {
         }
     }
 
-    /// Queues an item. True unless it waits already, or the queue is shut down.
-    pub(crate) fn add(&mut self, item: T, priority: Priority, now: u64) -> bool {
+    /// Queues an item. Returns whether it did not wait already, or the item if that depends on the time.
+    #[inline]
+    pub(crate) fn add(
+        &mut self,
+        item: T,
+        priority: Priority,
+        now: Option<u64>,
+    ) -> Result<bool, Option<T>> {
         let Some(slot) = self.slot(item) else {
-            return false;
+            return Ok(false);
         };
-        self.make_ready(slot, priority, now)
+        // It is known, so the copy that was given here is not needed and was put away.
+        self.queue(slot, priority, now)
+            .ok_or_else(|| self.garbage.pop())
     }
 
     /// Queues an item later. Of two times for one item the earlier holds.
     pub(crate) fn add_later(&mut self, item: T, priority: Priority, due: u64, now: u64) {
         if let Some(slot) = self.slot(item) {
-            self.schedule(slot, priority, due, now);
+            self.delay(slot, priority, due, now);
         }
     }
 
-    /// Notes a failure of an item that is to be tried again. Gives back how many there were before, or `None` if the
-    /// queue is shut down.
+    /// Notes a failure of an item that is to be tried again. Returns how many there were before, or `None` if nothing is
+    /// to be done: it waits already, or the queue is shut down.
     pub(crate) fn note_failure(&mut self, item: T) -> Option<u32> {
         let slot = self.slot(item)?;
+        if self.awaits_retry(slot) {
+            return None;
+        }
         let before = self.slots[slot].failures;
         self.slots[slot].failures = before.saturating_add(1);
         self.retried += 1;
-        self.settle(slot);
+        self.place_idle(slot);
         Some(before)
+    }
+
+    /// Lets an item whose failure was noted wait for its retry, unless one waits by now.
+    pub(crate) fn retry_later(&mut self, item: T, priority: Priority, due: u64, now: u64) {
+        let Some(slot) = self.slot(item) else {
+            return;
+        };
+        if self.awaits_retry(slot) {
+            return;
+        }
+        if self.slots.place(slot) == Place::Processing {
+            self.delay_limited(slot, priority, due, now);
+            return;
+        }
+        self.slots.put(slot, Place::None);
+        self.retry(slot, priority, due, Wait::Limited, now);
     }
 
     /// Whether it matters what time it is when an item is taken.
@@ -173,7 +215,7 @@ impl<T: Clone + Eq + Hash> State<T> {
         self.slots.put(slot, Place::Processing);
         self.taken_at += u128::from(now);
         let entry = &mut self.slots[slot];
-        entry.taken_at = now;
+        entry.moment = now;
         Some(Taken {
             slot,
             failures: entry.failures,
@@ -187,7 +229,9 @@ impl<T: Clone + Eq + Hash> State<T> {
     pub(crate) fn forget(&mut self, item: &T) {
         if let Some(slot) = self.slots.find(item) {
             self.slots[slot].failures = 0;
-            self.settle(slot);
+            // What is forgotten holds nothing back.
+            self.slots[slot].flags.remove(Flags::BACKOFF);
+            self.place_idle(slot);
         }
     }
 
@@ -197,45 +241,44 @@ impl<T: Clone + Eq + Hash> State<T> {
         slot.map_or(0, |slot| self.slots[slot].failures)
     }
 
-    /// Drops all that is known of an item. One that is worked on is not put back, whatever its worker says, unless it
-    /// is added again. True if it was known.
+    /// Drops all that is known of an item. The result of its work counts for nothing. Returns whether it was known.
     pub(crate) fn remove(&mut self, item: &T) -> bool {
         let Some(slot) = self.slots.find(item) else {
             return false;
         };
-        self.schedule.remove(slot);
+        self.cancel_delays(slot);
         self.slots[slot].failures = 0;
         self.slots[slot].again = None;
         if self.slots.place(slot) == Place::Processing {
-            self.slots[slot].gone = true;
+            self.slots[slot].flags.insert(Flags::REMOVED);
         } else {
             self.slots.put(slot, Place::None);
         }
-        self.settle(slot);
+        self.place_idle(slot);
         true
     }
 
-    /// Takes in nothing more. What is delayed is dropped; what waits is still handed out.
-    pub(crate) fn shut_down(&mut self, drain: bool) {
+    /// Ignores further additions. Delayed items are dropped; waiting ones are still handed out.
+    pub(crate) fn shut_down(&mut self, drain: bool, now: u64) {
         self.phase = if drain {
             Phase::Draining
         } else {
             Phase::ShutDown
         };
-        self.drop_delayed();
+        self.drop_delayed(true, now);
         while let Some(slot) = self.slots.first(Place::Remembered) {
             self.slots.put(slot, Place::None);
-            self.settle(slot);
+            self.place_idle(slot);
         }
     }
 
-    /// Drops all that waits and all that is delayed. Gives back how many items that were.
-    pub(crate) fn clear(&mut self) -> usize {
-        let mut dropped = self.drop_delayed();
+    /// Drops all items that wait or are delayed. Returns how many.
+    pub(crate) fn clear(&mut self, now: u64) -> usize {
+        let mut dropped = self.drop_delayed(false, now);
         for priority in Priority::ALL {
             while let Some(slot) = self.slots.first(Place::Ready(priority)) {
                 self.slots.put(slot, Place::None);
-                self.settle(slot);
+                self.place_idle(slot);
                 dropped += 1;
             }
         }
@@ -272,7 +315,7 @@ impl<T: Clone + Eq + Hash> State<T> {
             retried: self.retried,
             given_up: self.given_up,
             unfinished: (u128::from(now) * processing as u128).saturating_sub(self.taken_at),
-            longest_running: oldest.map_or(0, |slot| now.saturating_sub(self.slots[slot].taken_at)),
+            longest_running: oldest.map_or(0, |slot| now.saturating_sub(self.slots[slot].moment)),
         }
     }
 
@@ -304,67 +347,6 @@ impl<T: Clone + Eq + Hash> State<T> {
         Some(self.slots.find_or_insert(item, |spare| garbage.push(spare)))
     }
 
-    fn make_ready(&mut self, slot: u32, priority: Priority, now: u64) -> bool {
-        let is_new = match self.slots.place(slot) {
-            Place::Ready(old) => {
-                if priority > old {
-                    self.slots.put(slot, Place::Ready(priority));
-                }
-                false
-            }
-            Place::Processing => {
-                let entry = &mut self.slots[slot];
-                entry.gone = false;
-                entry
-                    .again
-                    .replace(priority.max(entry.again.unwrap_or(priority)))
-                    .is_none()
-            }
-            Place::None | Place::Remembered => {
-                self.slots.put(slot, Place::Ready(priority));
-                true
-            }
-        };
-        if is_new {
-            self.slots[slot].waits_since = now;
-            self.added += 1;
-        }
-        is_new
-    }
-
-    fn schedule(&mut self, slot: u32, priority: Priority, due: u64, now: u64) {
-        if due <= now {
-            self.make_ready(slot, priority, now);
-            return;
-        }
-        if self.slots.place(slot) == Place::Remembered {
-            self.slots.put(slot, Place::None);
-        }
-        let before = self.schedule.due(slot);
-        let entry = &mut self.slots[slot];
-        entry.gone = false;
-        entry.later = match before {
-            Some(_) => entry.later.max(priority),
-            None => priority,
-        };
-        if before.is_none_or(|before| due < before) {
-            self.schedule.set(slot, due);
-        }
-        // Too early does no harm, too late might.
-        if self.schedule.len() > self.limits.max_delayed
-            && let Some(first) = self.schedule.pop()
-        {
-            self.make_ready(first, self.slots[first].later, now);
-        }
-    }
-
-    /// Queues what is due.
-    fn promote(&mut self, now: u64) {
-        while let Some(slot) = self.schedule.pop_due(now) {
-            self.make_ready(slot, self.slots[slot].later, now);
-        }
-    }
-
     /// From which priority the next item comes: the highest, unless a lower one was passed too often.
     fn next_priority(&mut self) -> Option<Priority> {
         let waiting = |state: &Self, priority| state.slots.len(Place::Ready(priority));
@@ -378,12 +360,13 @@ impl<T: Clone + Eq + Hash> State<T> {
             return Some(highest);
         }
         let overdue = |priority: &Priority| {
-            waiting(self, *priority) > 0 && self.passed[priority.index()] >= self.limits.ageing
+            waiting(self, *priority) > 0
+                && self.passed[priority.index()] >= self.limits.starvation_limit
         };
         let next = Priority::ALL.into_iter().find(overdue).unwrap_or(highest);
         for lower in Priority::ALL.into_iter().filter(|lower| *lower < next) {
             if waiting(self, lower) > 0 {
-                self.passed[lower.index()] += 1;
+                self.passed[lower.index()] = self.passed[lower.index()].saturating_add(1);
             }
         }
         self.passed[next.index()] = 0;
@@ -391,7 +374,7 @@ impl<T: Clone + Eq + Hash> State<T> {
     }
 
     /// Finds the place of a slot that stands in no list, or lets it go.
-    fn settle(&mut self, slot: u32) {
+    fn place_idle(&mut self, slot: u32) {
         let place = self.slots.place(slot);
         let idle = matches!(place, Place::None | Place::Remembered);
         if !idle || self.schedule.due(slot).is_some() {
@@ -416,14 +399,5 @@ impl<T: Clone + Eq + Hash> State<T> {
         if let Some(item) = self.slots.release(slot) {
             self.garbage.push(item);
         }
-    }
-
-    fn drop_delayed(&mut self) -> usize {
-        let mut dropped = 0;
-        while let Some(slot) = self.schedule.pop() {
-            self.settle(slot);
-            dropped += 1;
-        }
-        dropped
     }
 }

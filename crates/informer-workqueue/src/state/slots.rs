@@ -39,7 +39,7 @@ impl Place {
     }
 }
 
-/// What is known of one item.
+/// The record of one item.
 #[derive(Debug)]
 pub(super) struct Slot<T> {
     /// `None` if the slot is free.
@@ -50,16 +50,69 @@ pub(super) struct Slot<T> {
     place: Place,
     /// How often it failed since it was last forgotten.
     pub(super) failures: u32,
-    /// Since when it waits to be taken, or to be processed again. Counts only if time is measured.
+    /// Ready, or to be processed again: since when it waits; counts only if time is measured. Waiting for a retry: since
+    /// when it does.
     pub(super) waits_since: u64,
-    /// When it was taken.
-    pub(super) taken_at: u64,
-    /// With which priority it is processed again, if it was added while someone worked on it.
+    /// In work: when it was taken. In no list: the later of its two times, [`NEVER`] unless both an added delay and a
+    /// retry wait. One field for both, since a million delayed items have it.
+    pub(super) moment: u64,
+    /// The priority with which it is processed again, if it was added while in work.
     pub(super) again: Option<Priority>,
-    /// With which priority it is added once its delay is over.
+    /// The priority with which it is queued once its delay is over.
     pub(super) later: Priority,
-    /// Its object is gone: what the worker says no longer puts it back.
-    pub(super) gone: bool,
+    pub(super) flags: Flags,
+}
+
+/// No time: neither due nor taken.
+pub(super) const NEVER: u64 = u64::MAX;
+
+/// What else is known of an item, one bit each.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Flags(u8);
+
+impl Flags {
+    pub(super) const NONE: Self = Self(0);
+    /// In work, and removed since it was taken: its work counts for nothing.
+    pub(super) const REMOVED: Self = Self(1);
+    /// The time in the schedule is that of the retry, not of the added delay.
+    pub(super) const RETRY_FIRST: Self = Self(2);
+    /// The retry that waits is the backoff of a failure.
+    pub(super) const BACKOFF: Self = Self(4);
+    /// The retry needs a token before it runs.
+    pub(super) const NEEDS_TOKEN: Self = Self(8);
+    /// The retry has taken a token, which is returned if it does not run.
+    pub(super) const HAS_TOKEN: Self = Self(16);
+    /// It was added while its retry waited, and waits for a part of the backoff.
+    pub(super) const HELD: Self = Self(32);
+    /// Its added delay is that of a rate limiter, with a token.
+    pub(super) const LIMITED: Self = Self(64);
+    /// The added delay has taken its token.
+    pub(super) const LIMITED_TOKEN: Self = Self(128);
+    /// All that belongs to a retry.
+    pub(super) const RETRY: Self = Self(2 | 4 | 8 | 16 | 32);
+
+    pub(super) const fn with(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    pub(super) const fn has(self, other: Self) -> bool {
+        self.0 & other.0 != 0
+    }
+
+    pub(super) const fn insert(&mut self, other: Self) {
+        self.0 |= other.0;
+    }
+
+    pub(super) const fn remove(&mut self, other: Self) {
+        self.0 &= !other.0;
+    }
+
+    /// Removes some, and returns whether there was one of them.
+    pub(super) const fn take(&mut self, other: Self) -> bool {
+        let had = self.has(other);
+        self.remove(other);
+        had
+    }
 }
 
 impl<T> Slot<T> {
@@ -72,10 +125,10 @@ impl<T> Slot<T> {
             place: Place::None,
             failures: 0,
             waits_since: 0,
-            taken_at: 0,
+            moment: NEVER,
             again: None,
             later: Priority::default(),
-            gone: false,
+            flags: Flags::NONE,
         }
     }
 
@@ -87,7 +140,8 @@ impl<T> Slot<T> {
     const fn forget(&mut self) {
         self.failures = 0;
         self.again = None;
-        self.gone = false;
+        self.moment = NEVER;
+        self.flags = Flags::NONE;
     }
 }
 
@@ -160,7 +214,7 @@ impl<T: Hash + Eq> Slots<T> {
         let place = self.free;
         let slot = &mut self.slots[place as usize];
         self.free = slot.next;
-        // The rest is as it was made: what a slot is known for is gone when it is released.
+        // The rest is as new: a slot forgets all when it is released.
         slot.item = Some(item);
         slot.hash = hash;
         place
@@ -235,6 +289,21 @@ impl<T: Hash + Eq> Slots<T> {
 
     pub(super) fn place(&self, slot: u32) -> Place {
         self[slot].place
+    }
+
+    /// The later of the two times of an item in no list.
+    pub(super) fn other(&self, slot: u32) -> u64 {
+        match self[slot].place {
+            Place::None | Place::Remembered => self[slot].moment,
+            Place::Ready(_) | Place::Processing => NEVER,
+        }
+    }
+
+    /// Writes the later of the two times of an item in no list.
+    pub(super) fn set_other(&mut self, slot: u32, time: u64) {
+        if matches!(self[slot].place, Place::None | Place::Remembered) {
+            self[slot].moment = time;
+        }
     }
 
     /// The first of a list.

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
-use informer_workqueue::{Config, WorkQueue};
+use informer_workqueue::{WorkQueue, WorkQueueConfig};
 
 /// Stands still until it is moved.
 #[derive(Clone)]
@@ -33,9 +33,9 @@ impl ManualClock {
         self.began + Duration::from_millis(self.millis.load(Ordering::SeqCst))
     }
 
-    pub(crate) fn config<T: 'static>(&self) -> Config<T> {
+    pub(crate) fn config<T: 'static>(&self) -> WorkQueueConfig<T> {
         let clock = self.clone();
-        Config::new().clock(move || clock.now())
+        WorkQueueConfig::new().clock(move || clock.now())
     }
 }
 
