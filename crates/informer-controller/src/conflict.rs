@@ -1,16 +1,16 @@
-//! Trying again when another has written an object first.
+//! Retries after conflicts with concurrent writes.
 
 use std::error::Error as StdError;
 use std::future::Future;
 use std::time::Duration;
 
-/// How often client-go tries, and how long it waits in between.
+/// client-go's number of attempts, and the pause between them.
 const STEPS: u32 = 5;
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// Errors that may say that another has written an object first.
+/// Errors that can be conflicts with concurrent writes.
 pub trait IsConflict {
-    /// True if another has written the object meanwhile, so that it helps to read it again.
+    /// Returns `true` if the object was written concurrently, so that reading it again helps.
     fn is_conflict(&self) -> bool;
 }
 
@@ -33,7 +33,7 @@ impl IsConflict for Box<dyn StdError + Send + Sync> {
     }
 }
 
-/// Reads, changes and writes an object again while another is faster, five times at most, about 10 ms apart.
+/// Repeats a read, change and write of an object after a conflict, with five attempts at most, about 10 ms apart.
 ///
 /// ```no_run
 /// use informer_client::Api;
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn only_conflicts_are_tried_again_and_not_for_ever() {
+    async fn conflicts_alone_are_retried_up_to_the_limit() {
         let conflict = || Err(Error(true));
         assert_eq!(attempts(&[Ok(7)]).await, (7, 1));
         assert_eq!(attempts(&[conflict(), conflict(), Ok(7)]).await, (7, 3));

@@ -8,25 +8,25 @@ use std::time::Duration;
 
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, select_all, try_join_all};
-use informer_shared::{InformerStopped, Registration, SyncError};
+use informer_shared::{Registration, RunError, WaitError};
 use informer_store::{Object, ObjectKey};
-use informer_workqueue::{Config as QueueConfig, Outcome, WorkQueue};
+use informer_workqueue::{WorkQueue, WorkQueueConfig, WorkResult};
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
 
-use crate::reconcile::{Action, ReconcileError, Request};
-use crate::source::Source;
+use crate::reconcile::{Action, ReconcileError, ReconcileRequest};
+use crate::source::EventSource;
 
-/// How long running reconciles may take to end after a stop, unless said otherwise.
+/// How long running reconciles may take to end after a stop, by default.
 const GRACE: Duration = Duration::from_secs(30);
 
-type Wait = Box<dyn Fn() -> BoxFuture<'static, Result<(), SyncError>> + Send + Sync>;
+type Wait = Box<dyn Fn() -> BoxFuture<'static, Result<(), WaitError>> + Send + Sync>;
 type End = Box<dyn Fn() -> BoxFuture<'static, Arc<str>> + Send + Sync>;
 
-/// Brings keys in order: informers say which, workers do it.
+/// Reconciles keys: event sources queue them, workers call the reconciler.
 ///
-/// Sources feed its queue from the moment that they are watched, so that a controller that waits to lead has its work
-/// ready. Workers begin with [`run`](Self::run), once all caches are filled. No two work on one key at once.
+/// Event sources feed its queue from [`watch`](Self::watch) on, so that a controller that waits to lead has its work
+/// ready. Workers start with [`run`](Self::run), once all caches are synced. No two reconcile one key at once.
 ///
 /// See the [crate's documentation](crate) for an example.
 pub struct Controller {
@@ -37,44 +37,44 @@ pub struct Controller {
     sources: Vec<Watched>,
 }
 
-/// A source at work.
+/// An event source that is watched.
 struct Watched {
     synced: Wait,
     stopped: End,
-    /// Dropped with the controller, which ends the feeding.
+    /// Dropped with the controller, which removes the handler.
     registration: Registration,
 }
 
-/// Why a controller ended.
+/// Why a controller ended with an error.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ControllerError {
-    /// A cache was not filled.
-    #[error("a cache of the controller {controller} was not filled")]
+    /// An informer or its handler did not become synced.
+    #[error("cache of controller {controller} not synced")]
     NotSynced {
-        /// Which controller.
+        /// The name of the controller.
         controller: Arc<str>,
-        /// Why not.
-        source: SyncError,
+        /// Why it is not synced.
+        source: WaitError,
     },
-    /// An informer stopped under the controller's feet: its work would be decided by a cache that no longer follows.
-    #[error("the informer of {informer} has stopped, so the controller {controller} cannot go on")]
+    /// An informer stopped before the controller: decisions would be based on an outdated cache.
+    #[error("informer of {informer} stopped before controller {controller}")]
     InformerStopped {
-        /// Which controller.
+        /// The name of the controller.
         controller: Arc<str>,
-        /// Of what the informer was.
+        /// The name of the informer.
         informer: Arc<str>,
     },
 }
 
 impl Controller {
-    /// A controller with one worker, and the default queue. The name appears in logs and statuses.
+    /// Makes a controller with one worker and the default queue. The name appears in logs and statuses.
     #[must_use]
     pub fn new(name: &str) -> Self {
-        Self::with_queue(name, WorkQueue::with_config(QueueConfig::new()))
+        Self::with_queue(name, WorkQueue::with_config(WorkQueueConfig::new()))
     }
 
-    /// A controller on a queue of your own: with another rate limiter, or metrics.
+    /// Makes a controller with this queue: one with another rate limiter, or with metrics.
     #[must_use]
     pub fn with_queue(name: &str, queue: WorkQueue<ObjectKey>) -> Self {
         Self {
@@ -86,7 +86,7 @@ impl Controller {
         }
     }
 
-    /// How many keys are reconciled at once. The default is 1.
+    /// Sets how many keys are reconciled at once. Default: 1.
     #[must_use]
     #[doc(alias = "MaxConcurrentReconciles")]
     pub const fn workers(mut self, workers: usize) -> Self {
@@ -94,18 +94,18 @@ impl Controller {
         self
     }
 
-    /// How long running reconciles may take to end after a stop; then they are dropped. The default is 30 s.
+    /// Sets how long running reconciles may take to end after a stop; then they are dropped. Default: 30 s.
     #[must_use]
     pub const fn grace(mut self, grace: Duration) -> Self {
         self.grace = grace;
         self
     }
 
-    /// Feeds keys from a source, from now on.
+    /// Queues the keys of an event source, from now on.
     ///
     /// # Errors
-    /// When its informer has stopped.
-    pub fn watch<K: Object>(mut self, source: Source<K>) -> Result<Self, InformerStopped> {
+    /// If its informer has stopped.
+    pub fn watch<K: Object>(mut self, source: EventSource<K>) -> Result<Self, RunError> {
         let (to_sync, to_stop) = (source.informer().clone(), source.informer().clone());
         let registration = source.feed(&self.name, self.queue.clone())?;
         self.sources.push(Watched {
@@ -113,7 +113,7 @@ impl Controller {
             stopped: Box::new(move || {
                 let informer = to_stop.clone();
                 async move {
-                    // Why is the business of whoever runs the informer.
+                    // The reason concerns whoever runs the informer.
                     let _ = informer.stopped().await;
                     informer.name().into()
                 }
@@ -124,33 +124,33 @@ impl Controller {
         Ok(self)
     }
 
-    /// The queue, to add keys by hand and to read what it holds.
+    /// Returns the queue, to add keys and to read its depth.
     #[must_use]
     pub const fn queue(&self) -> &WorkQueue<ObjectKey> {
         &self.queue
     }
 
-    /// Waits for all caches and for all handlers to have heard of them, then reconciles until it is stopped. Then no key
-    /// is begun any more, and those that are worked on have the [grace](Self::grace) to end.
+    /// Waits until all informers and their handlers are synced, then reconciles until `stop` is cancelled. Then no further
+    /// reconcile is started, and running ones have the [grace](Self::grace) to end.
     ///
-    /// `reconcile` is asked for one key at a time and worker; it must be able to meet the same state twice, and what a
-    /// run before it left half done. Its errors and panics are logged, and its key is tried again with backoff.
+    /// Each worker calls `reconcile` with one key at a time. It must be idempotent, and complete what an earlier run left
+    /// unfinished. Its errors and panics are logged, and the key is retried with backoff.
     ///
     /// # Cancellation
     /// Dropping the future drops the reconciles that run.
     ///
     /// # Errors
-    /// When an informer stops before the controller does.
+    /// If an informer is not synced, or stops before the controller does.
     ///
     /// # Panics
-    /// Outside of a tokio runtime.
+    /// If called outside of a tokio runtime.
     pub async fn run<F, R>(
         self,
         stop: &CancellationToken,
         reconcile: F,
     ) -> Result<(), ControllerError>
     where
-        F: Fn(Request) -> R + Send + Sync + 'static,
+        F: Fn(ReconcileRequest) -> R + Send + Sync + 'static,
         R: Future<Output = Result<Action, ReconcileError>> + Send,
     {
         let Some(synced) = stop.run_until_cancelled(self.synced()).await else {
@@ -167,7 +167,7 @@ impl Controller {
         let handler = move |key: ObjectKey| {
             let (name, reconcile) = (Arc::clone(&name), Arc::clone(&reconcile));
             let failures = queue.failures(&key);
-            let request = Request::new(key, failures);
+            let request = ReconcileRequest::new(key, failures);
             async move { one(&name, &*reconcile, request).await }
         };
         let mut workers = pin!(self.queue.run_workers(self.workers, handler));
@@ -182,12 +182,15 @@ impl Controller {
         self.queue.shut_down();
         self.queue.clear();
         if tokio::time::timeout(self.grace, workers).await.is_err() {
-            tracing::warn!(controller = &*self.name, "reconciles did not end in time");
+            tracing::warn!(
+                controller = &*self.name,
+                "reconciles dropped: not ended within the grace period"
+            );
         }
         ended
     }
 
-    /// Waits until all caches are filled and all handlers have heard of them.
+    /// Waits until all informers and their handlers are synced.
     async fn synced(&self) -> Result<(), ControllerError> {
         let not_synced = |source| ControllerError::NotSynced {
             controller: Arc::clone(&self.name),
@@ -216,10 +219,10 @@ impl Controller {
     }
 }
 
-/// Reconciles one key, and tells the log how that went.
-async fn one<F, R>(controller: &str, reconcile: &F, request: Request) -> Outcome
+/// Reconciles one key, and logs its errors.
+async fn one<F, R>(controller: &str, reconcile: &F, request: ReconcileRequest) -> WorkResult
 where
-    F: Fn(Request) -> R,
+    F: Fn(ReconcileRequest) -> R,
     R: Future<Output = Result<Action, ReconcileError>>,
 {
     let span = tracing::debug_span!("reconcile", controller, key = request.key.as_str());
@@ -233,9 +236,9 @@ where
             let is_conflict = error.is_conflict();
             let error: &dyn std::error::Error = error.error();
             if is_conflict {
-                tracing::debug!(error, failures, "another was faster");
+                tracing::debug!(error, failures, "reconcile met a conflict");
             } else {
-                tracing::warn!(error, failures, ?outcome, "not reconciled");
+                tracing::warn!(error, failures, ?outcome, "reconcile failed");
             }
             outcome
         }

@@ -1,4 +1,4 @@
-//! Finalizers: a word that keeps an object from going before its cleanup is done.
+//! Finalizers: they keep an object until its cleanup is done.
 
 use informer_client::{Api, Client, Error, Patch};
 use informer_store::ObjectKey;
@@ -7,21 +7,21 @@ use serde_json::{Value, json};
 
 use crate::conflict::retry_on_conflict;
 
-/// What is to be done about an object's finalizer.
+/// The next step for an object with respect to a finalizer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Step {
-    /// The object lives and lacks the finalizer: [add it](Finalizer::add) before anything else.
+pub enum FinalizerStep {
+    /// The object exists without the finalizer: [add it](Finalizer::add) before anything else.
     Add,
-    /// The object lives: bring it in order.
+    /// The object exists with the finalizer: reconcile it.
     Apply,
-    /// The object is to go: clean up, then [remove the finalizer](Finalizer::remove).
+    /// The object is being deleted: clean up, then [remove the finalizer](Finalizer::remove).
     CleanUp,
-    /// The object is to go, and this finalizer does not hold it.
+    /// The object is being deleted, and does not have the finalizer: do nothing.
     Leave,
 }
 
-/// A finalizer of a controller's, on objects of one resource.
+/// A controller's finalizer on the objects of one resource.
 ///
 /// ```no_run
 /// use informer_client::Client;
@@ -53,7 +53,7 @@ pub struct Finalizer {
 }
 
 impl Finalizer {
-    /// A finalizer of this name, as `example.org/cleanup`.
+    /// Makes a finalizer of this name, as `example.org/cleanup`.
     #[must_use]
     pub fn new(client: Client, resource: Resource, name: impl Into<String>) -> Self {
         Self {
@@ -62,25 +62,25 @@ impl Finalizer {
         }
     }
 
-    /// What is to be done about an object, by whether it has a deletion time, and its finalizers.
+    /// Returns the next step for an object, by its finalizers and whether it has a deletion timestamp.
     pub fn step<'a>(
         &self,
         is_deleted: bool,
         finalizers: impl IntoIterator<Item = &'a str>,
-    ) -> Step {
+    ) -> FinalizerStep {
         let is_set = finalizers.into_iter().any(|name| name == self.name);
         match (is_deleted, is_set) {
-            (false, false) => Step::Add,
-            (false, true) => Step::Apply,
-            (true, true) => Step::CleanUp,
-            (true, false) => Step::Leave,
+            (false, false) => FinalizerStep::Add,
+            (false, true) => FinalizerStep::Apply,
+            (true, true) => FinalizerStep::CleanUp,
+            (true, false) => FinalizerStep::Leave,
         }
     }
 
-    /// Adds the finalizer to an object, if it lacks it.
+    /// Adds the finalizer to an object that does not have it.
     ///
     /// # Errors
-    /// When the object is gone or the server refuses; it does so for objects that are to go.
+    /// If the object does not exist or the server refuses, as it does for objects that are being deleted.
     #[doc(alias = "AddFinalizer")]
     pub async fn add(&self, key: &ObjectKey) -> Result<(), Error> {
         self.change(key, |finalizers| {
@@ -93,10 +93,10 @@ impl Finalizer {
         .await
     }
 
-    /// Removes the finalizer from an object. One that is gone is fine.
+    /// Removes the finalizer from an object. One that does not exist is no error.
     ///
     /// # Errors
-    /// When the server refuses.
+    /// If the server refuses.
     #[doc(alias = "RemoveFinalizer")]
     pub async fn remove(&self, key: &ObjectKey) -> Result<(), Error> {
         let removed = self.change(key, |finalizers| {
@@ -110,7 +110,7 @@ impl Finalizer {
         }
     }
 
-    /// Changes the finalizers of an object, and of no other that has its name later.
+    /// Changes the finalizers of an object, never those of a recreated one.
     async fn change(
         &self,
         key: &ObjectKey,
@@ -128,7 +128,7 @@ impl Finalizer {
             if !change(&mut finalizers) {
                 return Ok(());
             }
-            // A list is replaced as a whole: only on top of the version that was read.
+            // The patch replaces the whole list: only on top of the resource version that was read.
             let patch = json!({"metadata": {
                 "resourceVersion": meta["resourceVersion"], "uid": meta["uid"], "finalizers": finalizers,
             }});

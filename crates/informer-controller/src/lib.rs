@@ -1,11 +1,11 @@
 //! Kubernetes controllers on informers: keys to reconcile, workers, retries, finalizers, events. No framework beyond that.
 //!
-//! A [`Controller`] takes keys from [`Source`]s, which are informers, and gives them one by one to an async function
-//! that compares what is with what should be and acts. What it reads it takes from the informers' stores.
+//! A [`Controller`] queues keys from [`EventSource`]s, which are informers, and calls an async function for each, that
+//! compares the present state with the desired one and acts. It reads the present state from the informers' stores.
 //!
 //! ```no_run
 //! use informer_client::{Api, Client};
-//! use informer_controller::{Action, Controller, Request, Source, predicate};
+//! use informer_controller::{Action, Controller, ReconcileRequest, EventSource, predicate};
 //! use informer_reflector::http::HttpListerWatcher;
 //! use informer_shared::SharedInformer;
 //! use k8s_openapi::api::apps::v1::ReplicaSet;
@@ -17,14 +17,14 @@
 //! let pods = SharedInformer::builder(HttpListerWatcher::<Pod>::all(client.clone())).build()?;
 //! let controller = Controller::new("replicasets")
 //!     .workers(4)
-//!     .watch(Source::objects(&sets).when(predicate::generation()))?
-//!     .watch(Source::owned_by(&pods, "apps", "ReplicaSet"))?;
+//!     .watch(EventSource::objects(&sets).when(predicate::generation()))?
+//!     .watch(EventSource::owned_by(&pods, "apps", "ReplicaSet"))?;
 //! sets.start()?;
 //! pods.start()?;
 //!
 //! let (sets, pods) = (sets.store().clone(), pods.store().clone());
 //! controller
-//!     .run(&stop, move |request: Request| {
+//!     .run(&stop, move |request: ReconcileRequest| {
 //!         let (set, pods) = (sets.get(&request.key), pods.clone());
 //!         async move {
 //!             let Some(set) = set else {
@@ -40,32 +40,34 @@
 //!
 //! # What is promised
 //!
-//! - Reconciling begins once all caches are filled; no key is worked on twice at once.
-//! - A key whose reconcile fails or panics is tried again with backoff, and no later than when something changes. An
-//!   error says otherwise with [`ReconcileError::terminal`] or [`ReconcileError::retry_after`]; a conflict is no error
-//!   to be logged; what an API server asks to wait is waited.
-//! - What was there before, and resyncs, stand behind what changes now, and do not starve.
-//! - A stop begins nothing any more and lets what runs end.
-//! - It never goes on beside an informer that has stopped.
+//! - Reconciling starts once all caches are synced; no key is reconciled twice at once.
+//! - A key whose reconcile fails or panics is retried with backoff, or at its next event if that is earlier. An error can
+//!   change that by [`ReconcileError::terminal`] or [`ReconcileError::retry_after`]; a conflict is not logged as a
+//!   warning; if an API server asks to wait, the key waits as long.
+//! - Initial objects and resyncs have a lower priority than changes, and do not starve.
+//! - After a stop no reconcile is started, and running ones may end.
+//! - It ends when one of its informers stops.
 //!
 //! # Leading
 //!
-//! A replica that does not lead watches its sources already, so that its queue and its caches are ready. Run the
+//! A replica that does not lead watches its event sources already, so that its queue and caches are ready. Run the
 //! controller as the work of an elector:
 //!
 //! ```no_run
 //! # use informer_client::Client;
-//! # use informer_controller::{Action, Controller, Request};
-//! # use informer_leader_election::{Config, HttpLeaseLock, LeaderElector};
+//! # use informer_controller::{Action, Controller, ReconcileRequest};
+//! # use informer_leader_election::{ElectionConfig, HttpLeaseLock, LeaderElector};
 //! # use tokio_util::sync::CancellationToken;
 //! # async fn example(client: Client, controller: Controller, stop: CancellationToken) -> Result<(), Box<dyn std::error::Error>> {
 //! let lock = HttpLeaseLock::new(client, "kube-system", "my-controller");
-//! let elector = LeaderElector::new(lock, Config::new("pod-7f9c"))?;
-//! elector
+//! let elector = LeaderElector::new(lock, ElectionConfig::new("pod-7f9c"))?;
+//! let led = elector
 //!     .run(&stop, |lost| async move {
-//!         controller.run(&lost, |request: Request| async move { Ok(Action::Done) }).await
+//!         controller.run(&lost, |request: ReconcileRequest| async move { Ok(Action::Done) }).await
 //!     })
 //!     .await?;
+//! // The controller's own error.
+//! led.worked().transpose()?;
 //! # Ok(()) }
 //! ```
 //!
@@ -87,7 +89,7 @@ mod source;
 
 pub use conflict::{IsConflict, retry_on_conflict};
 pub use controller::{Controller, ControllerError};
-pub use finalizer::{Finalizer, Step as FinalizerStep};
-pub use reconcile::{Action, BoxError, ReconcileError, Request};
+pub use finalizer::{Finalizer, FinalizerStep};
+pub use reconcile::{Action, BoxError, ReconcileError, ReconcileRequest};
 pub use recorder::{EventRecorder, EventType, ObjectReference};
-pub use source::Source;
+pub use source::EventSource;

@@ -1,7 +1,7 @@
-//! Which events are worth a look: predicates for [`Source::when`](crate::Source::when).
+//! Predicates for [`EventSource::when`](crate::EventSource::when): which events queue keys.
 //!
-//! A predicate is a function of an event. Those here let additions and deletions pass, and updates that change what they
-//! are about; resyncs pass no predicate but [`any`].
+//! A predicate is a function of an event. Those here pass additions, deletions, and updates that change the part they are
+//! about; resyncs pass [`any`] alone.
 //!
 //! ```
 //! use informer_controller::predicate;
@@ -18,12 +18,12 @@ use std::collections::BTreeMap;
 use informer_shared::Event;
 use informer_store::{Object, ObjectMetadata};
 
-/// Every event.
+/// Passes every event.
 pub fn any<K>() -> impl FnMut(&Event<K>) -> bool + Send + 'static {
     |_: &Event<K>| true
 }
 
-/// Updates that change what a function finds.
+/// Passes updates that change what a function returns.
 #[doc(alias = "predicate.Funcs")]
 pub fn changed<K, V: PartialEq>(
     mut part: impl FnMut(&K) -> V + Send + 'static,
@@ -34,7 +34,7 @@ pub fn changed<K, V: PartialEq>(
     }
 }
 
-/// Updates that change labels.
+/// Passes updates that change labels.
 #[doc(alias = "LabelChangedPredicate")]
 pub fn labels<K: Object>() -> impl FnMut(&Event<K>) -> bool + Send + 'static {
     |event: &Event<K>| match event {
@@ -46,7 +46,7 @@ pub fn labels<K: Object>() -> impl FnMut(&Event<K>) -> bool + Send + 'static {
     }
 }
 
-/// Updates that change annotations.
+/// Passes updates that change annotations.
 #[doc(alias = "AnnotationChangedPredicate")]
 pub fn annotations<K: Object>() -> impl FnMut(&Event<K>) -> bool + Send + 'static {
     |event: &Event<K>| match event {
@@ -58,8 +58,8 @@ pub fn annotations<K: Object>() -> impl FnMut(&Event<K>) -> bool + Send + 'stati
     }
 }
 
-/// Updates that change the spec, or begin the deletion: those that change `metadata.generation`. For kinds whose server
-/// counts generations.
+/// Passes updates that change `metadata.generation`: those of the spec, and the start of a deletion. For kinds whose
+/// server counts generations.
 #[cfg(feature = "k8s-openapi")]
 #[doc(alias = "GenerationChangedPredicate")]
 pub fn generation<K>() -> impl FnMut(&Event<K>) -> bool + Send + 'static
@@ -69,7 +69,7 @@ where
     changed(|object: &K| object.metadata().generation)
 }
 
-/// Updates that change finalizers, or begin the deletion.
+/// Passes updates that change finalizers or start a deletion.
 #[cfg(feature = "k8s-openapi")]
 pub fn finalizers<K>() -> impl FnMut(&Event<K>) -> bool + Send + 'static
 where
@@ -81,7 +81,7 @@ where
     })
 }
 
-/// What one or the other lets pass.
+/// Passes what one or the other passes.
 #[doc(alias = "predicate.Or")]
 pub fn either<K>(
     mut one: impl FnMut(&Event<K>) -> bool + Send + 'static,

@@ -1,4 +1,4 @@
-//! What a reconciler is given, and what it answers.
+//! What a reconciler receives and returns.
 
 use std::error::Error as StdError;
 use std::fmt;
@@ -6,29 +6,29 @@ use std::ops::Deref;
 use std::time::Duration;
 
 use informer_store::ObjectKey;
-use informer_workqueue::Outcome;
+use informer_workqueue::WorkResult;
 
-/// Any error of a user's.
+/// An error of any type.
 pub type BoxError = Box<dyn StdError + Send + Sync>;
 
-/// A key to bring in order. What has changed is not said, on purpose: look at what is, in the stores, and act on that.
+/// A key to reconcile. It does not say what changed, on purpose: read the present state from the stores.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 #[doc(alias = "reconcile.Request")]
-pub struct Request {
-    /// Which object. It may be gone.
+pub struct ReconcileRequest {
+    /// The object's key. The object may be deleted.
     pub key: ObjectKey,
-    /// How often this key has failed since it last went well.
+    /// How often this key has failed since its last success.
     pub failures: u32,
 }
 
-impl Request {
+impl ReconcileRequest {
     pub(crate) const fn new(key: ObjectKey, failures: u32) -> Self {
         Self { key, failures }
     }
 }
 
-impl Deref for Request {
+impl Deref for ReconcileRequest {
     type Target = ObjectKey;
 
     fn deref(&self) -> &ObjectKey {
@@ -36,28 +36,28 @@ impl Deref for Request {
     }
 }
 
-/// What is to happen with a key that was reconciled without an error.
+/// What to do with a key after a reconcile without an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 #[doc(alias = "reconcile.Result")]
 pub enum Action {
-    /// Nothing, until something changes.
+    /// Reconcile it at its next event.
     Done,
-    /// Look again after this time, or when something changes.
+    /// Reconcile it again after this time, or at its next event.
     RequeueAfter(Duration),
-    /// Look again soon, with the backoff of an error, but without one.
+    /// Reconcile it again with the backoff of a failure.
     Requeue,
 }
 
-/// Why a key could not be reconciled, and whether it is tried again.
+/// Why a reconcile failed, and whether it is retried.
 ///
-/// Every error turns into one that is tried again, with backoff. One of the API server's that asks to wait is waited for.
+/// Every error converts into one that is retried with backoff; if an API server asked to wait, after that time.
 ///
 /// ```
 /// use informer_controller::{Action, ReconcileError};
 ///
 /// fn reconcile(size: &str) -> Result<Action, ReconcileError> {
-///     // Nothing but a change of the object helps here, and that brings the key back.
+///     // Only a change of the object helps, and that queues the key again.
 ///     let size: u32 = size.parse().map_err(ReconcileError::terminal)?;
 ///     std::fs::create_dir_all("/tmp")?;
 ///     Ok(Action::Done)
@@ -73,14 +73,14 @@ pub struct ReconcileError {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Retry {
     Backoff,
-    /// Another wrote the object first: expected, and soon over.
+    /// A concurrent write came first: expected, and soon over.
     Conflict,
     After(Duration),
     Never,
 }
 
 impl ReconcileError {
-    /// An error that trying again does not help: the key is left until something changes.
+    /// Makes an error that is not retried: the key is reconciled at its next event.
     #[doc(alias = "TerminalError")]
     pub fn terminal(error: impl Into<BoxError>) -> Self {
         Self {
@@ -89,7 +89,7 @@ impl ReconcileError {
         }
     }
 
-    /// An error after which the key is tried again after this time.
+    /// Makes an error after which the key is retried after this time.
     pub fn retry_after(error: impl Into<BoxError>, delay: Duration) -> Self {
         Self {
             source: error.into(),
@@ -97,29 +97,29 @@ impl ReconcileError {
         }
     }
 
-    /// The error.
+    /// Returns the error.
     #[must_use]
     pub fn error(&self) -> &(dyn StdError + Send + Sync + 'static) {
         &*self.source
     }
 
-    /// True if it is not tried again.
+    /// Returns `true` if it is not retried.
     #[must_use]
     pub fn is_terminal(&self) -> bool {
         self.retry == Retry::Never
     }
 
-    /// True if another wrote the object first.
+    /// Returns `true` if it is a conflict with a concurrent write.
     #[must_use]
     pub fn is_conflict(&self) -> bool {
         self.retry == Retry::Conflict
     }
 
-    pub(crate) const fn outcome(&self) -> Outcome {
+    pub(crate) const fn outcome(&self) -> WorkResult {
         match self.retry {
-            Retry::Backoff | Retry::Conflict => Outcome::Retry,
-            Retry::After(delay) => Outcome::RetryAfter(delay),
-            Retry::Never => Outcome::GiveUp,
+            Retry::Backoff | Retry::Conflict => WorkResult::Retry,
+            Retry::After(delay) => WorkResult::RetryAfter(delay),
+            Retry::Never => WorkResult::GiveUp,
         }
     }
 }
@@ -138,7 +138,7 @@ impl<E: StdError + Send + Sync + 'static> From<E> for ReconcileError {
     }
 }
 
-/// The answer of an API server among the causes of an error.
+/// Finds the response of an API server among the causes of an error.
 fn find<'a>(error: &'a (dyn StdError + 'static)) -> Option<&'a informer_client::Error> {
     let mut next: Option<&'a (dyn StdError + 'static)> = Some(error);
     while let Some(error) = next {
@@ -157,11 +157,11 @@ impl fmt::Display for ReconcileError {
 }
 
 impl Action {
-    pub(crate) const fn outcome(self) -> Outcome {
+    pub(crate) const fn outcome(self) -> WorkResult {
         match self {
-            Self::Done => Outcome::Success,
-            Self::RequeueAfter(delay) => Outcome::SuccessFor(delay),
-            Self::Requeue => Outcome::Retry,
+            Self::Done => WorkResult::Success,
+            Self::RequeueAfter(delay) => WorkResult::SuccessFor(delay),
+            Self::Requeue => WorkResult::Retry,
         }
     }
 }

@@ -1,9 +1,9 @@
-//! What feeds keys into a controller: an informer, and which keys its objects stand for.
+//! Event sources: an informer, and the keys that its events queue.
 
 use std::fmt;
 use std::future::ready;
 
-use informer_shared::{Cause, Event, InformerStopped, Registration, SharedInformer};
+use informer_shared::{Cause, Event, Registration, RunError, SharedInformer};
 use informer_store::{Object, ObjectKey, ObjectMetadata};
 use informer_wire::Resource;
 use informer_workqueue::{Priority, WorkQueue};
@@ -11,19 +11,19 @@ use informer_workqueue::{Priority, WorkQueue};
 type Keys<K> = Box<dyn FnMut(&K, &mut dyn FnMut(ObjectKey)) + Send>;
 type Predicate<K> = Box<dyn FnMut(&Event<K>) -> bool + Send>;
 
-/// An informer whose events bring keys to reconcile.
+/// An informer whose events queue keys to reconcile.
 ///
 /// ```
-/// use informer_controller::{Source, predicate};
+/// use informer_controller::{EventSource, predicate};
 /// use informer_shared::SharedInformer;
 /// use informer_store::ObjectKey;
 /// use k8s_openapi::api::apps::v1::ReplicaSet;
 /// use k8s_openapi::api::core::v1::{ConfigMap, Pod};
 ///
 /// fn sources(sets: &SharedInformer<ReplicaSet>, pods: &SharedInformer<Pod>, maps: &SharedInformer<ConfigMap>) {
-///     let own = Source::objects(sets).when(predicate::generation());
-///     let owned = Source::owned_by(pods, "apps", "ReplicaSet");
-///     let mapped = Source::mapped(maps, |map: &ConfigMap| {
+///     let own = EventSource::objects(sets).when(predicate::generation());
+///     let owned = EventSource::owned_by(pods, "apps", "ReplicaSet");
+///     let mapped = EventSource::mapped(maps, |map: &ConfigMap| {
 ///         let set = map.metadata.annotations.as_ref()?.get("used-by")?;
 ///         Some(ObjectKey::namespaced(map.metadata.namespace.as_deref()?, set))
 ///     });
@@ -32,15 +32,15 @@ type Predicate<K> = Box<dyn FnMut(&Event<K>) -> bool + Send>;
 /// }
 /// ```
 #[must_use = "a source feeds a controller that watches it"]
-pub struct Source<K: Object> {
+pub struct EventSource<K: Object> {
     informer: SharedInformer<K>,
     keys: Keys<K>,
     predicates: Vec<Predicate<K>>,
-    leaves_when_deleted: bool,
+    forget_deleted: bool,
 }
 
-impl<K: Object> Source<K> {
-    /// The keys of the objects themselves.
+impl<K: Object> EventSource<K> {
+    /// Queues the keys of the objects themselves.
     #[doc(alias = "For")]
     pub fn objects(informer: &SharedInformer<K>) -> Self {
         Self::new(informer, |object, add| {
@@ -50,14 +50,15 @@ impl<K: Object> Source<K> {
         })
     }
 
-    /// The keys of the objects' controlling owners of this group and kind, in any version. The group of Kubernetes' core
-    /// is empty. Owners of an object in a namespace are taken to be in the same one.
+    /// Queues the keys of the objects' controlling owners of this group and kind, in any version. The core group is
+    /// empty. An owner of a namespaced object is expected in the same namespace.
     #[doc(alias = "Owns")]
     pub fn owned_by(informer: &SharedInformer<K>, group: &str, kind: &str) -> Self {
         Self::owned(informer, group, kind, true)
     }
 
-    /// As [`owned_by`](Self::owned_by) a resource; owners of cluster scope have keys without namespace.
+    /// Queues the keys of the objects' controlling owners of this resource, as [`owned_by`](Self::owned_by); owners of
+    /// cluster scope have keys without a namespace.
     pub fn owned_by_resource(informer: &SharedInformer<K>, owner: &Resource) -> Self {
         let is_namespaced = owner.scope == informer_wire::Scope::Namespaced;
         Self::owned(informer, &owner.group, &owner.kind, is_namespaced)
@@ -82,7 +83,7 @@ impl<K: Object> Source<K> {
         })
     }
 
-    /// The keys that a function finds for an object. Of an update both the old and the new object are asked.
+    /// Queues the keys that a function returns for an object. For an update it is called with the old and the new object.
     #[doc(alias = "Watches")]
     #[doc(alias = "EnqueueRequestsFromMapFunc")]
     pub fn mapped<I>(
@@ -105,21 +106,21 @@ impl<K: Object> Source<K> {
             informer: informer.clone(),
             keys: Box::new(keys),
             predicates: Vec::new(),
-            leaves_when_deleted: false,
+            forget_deleted: false,
         }
     }
 
-    /// Only events that this lets pass; see [`predicate`](crate::predicate). Several must all agree.
+    /// Drops events for which this returns `false`; see [`predicate`](crate::predicate). Several must all return `true`.
     #[doc(alias = "WithEventFilter")]
     pub fn when(mut self, predicate: impl FnMut(&Event<K>) -> bool + Send + 'static) -> Self {
         self.predicates.push(Box::new(predicate));
         self
     }
 
-    /// A deletion takes its key out of the queue, with its retries, instead of bringing it. For controllers that have
-    /// nothing to do once the object is gone, as those that clean up by finalizers.
-    pub const fn leaves_when_deleted(mut self) -> Self {
-        self.leaves_when_deleted = true;
+    /// Removes the key of a deleted object from the queue, with its retries, instead of queueing it. For controllers that
+    /// have nothing to do after a deletion, as those that clean up by finalizers.
+    pub const fn forget_deleted(mut self) -> Self {
+        self.forget_deleted = true;
         self
     }
 
@@ -127,26 +128,26 @@ impl<K: Object> Source<K> {
         &self.informer
     }
 
-    /// Begins to feed a queue.
+    /// Starts to feed a queue.
     pub(crate) fn feed(
         self,
         name: &str,
         queue: WorkQueue<ObjectKey>,
-    ) -> Result<Registration, InformerStopped> {
+    ) -> Result<Registration, RunError> {
         let Self {
             informer,
             mut keys,
             mut predicates,
-            leaves_when_deleted,
+            forget_deleted,
         } = self;
         let name = format!("controller {name}");
-        informer
+        let registration = informer
             .handler()
             .name(name)
             .register(move |event: Event<K>| {
                 if predicates.iter_mut().all(|predicate| predicate(&event)) {
                     let priority = priority(&event);
-                    let is_over = leaves_when_deleted && matches!(event, Event::Deleted { .. });
+                    let is_over = forget_deleted && matches!(event, Event::Deleted { .. });
                     let mut add = |key: ObjectKey| {
                         if is_over {
                             queue.remove(&key);
@@ -162,11 +163,12 @@ impl<K: Object> Source<K> {
                     keys(event.object(), &mut add);
                 }
                 ready(())
-            })
+            });
+        registration.map(Registration::scoped)
     }
 }
 
-/// What was there before, or has not changed, can wait.
+/// Objects that existed before or did not change can wait.
 const fn priority<K>(event: &Event<K>) -> Priority {
     match event {
         Event::Added { initial: true, .. }
@@ -178,9 +180,9 @@ const fn priority<K>(event: &Event<K>) -> Priority {
     }
 }
 
-impl<K: Object> fmt::Debug for Source<K> {
+impl<K: Object> fmt::Debug for EventSource<K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Source")
+        f.debug_struct("EventSource")
             .field("informer", &self.informer.name())
             .field("predicates", &self.predicates.len())
             .finish_non_exhaustive()

@@ -7,15 +7,15 @@ use std::time::Duration;
 
 use informer_client::{Api, Client, Cluster, Config};
 use informer_controller::{
-    Action, Controller, ControllerError, EventRecorder, EventType, Finalizer, FinalizerStep,
-    ObjectReference, ReconcileError, Request, Source, predicate, retry_on_conflict,
+    Action, Controller, ControllerError, EventRecorder, EventSource, EventType, Finalizer,
+    FinalizerStep, ObjectReference, ReconcileError, ReconcileRequest, predicate, retry_on_conflict,
 };
 use informer_reflector::http::HttpListerWatcher;
 use informer_shared::SharedInformer;
 use informer_store::{Object, ObjectKey};
 use informer_testkit::{ApiServer, Fault, RequestMatcher, Status, Verb};
 use informer_wire::{FromWire, StaticResource};
-use informer_workqueue::{Config as QueueConfig, ExponentialRateLimiter, WorkQueue};
+use informer_workqueue::{ExponentialRateLimiter, WorkQueue, WorkQueueConfig};
 use k8s_openapi::api::apps::v1::ReplicaSet;
 use k8s_openapi::api::core::v1::{ConfigMap, Pod};
 use parking_lot::Mutex;
@@ -44,7 +44,7 @@ fn controller() -> Controller {
     let limiter = ExponentialRateLimiter::new(Duration::from_millis(5), Duration::from_millis(50));
     Controller::with_queue(
         "test",
-        WorkQueue::with_config(QueueConfig::new().rate_limiter(limiter)),
+        WorkQueue::with_config(WorkQueueConfig::new().rate_limiter(limiter)),
     )
 }
 
@@ -70,7 +70,7 @@ struct Running {
 impl Running {
     fn start<F, R>(controller: Controller, reconcile: F) -> Self
     where
-        F: Fn(Request) -> R + Send + Sync + 'static,
+        F: Fn(ReconcileRequest) -> R + Send + Sync + 'static,
         R: Future<Output = Result<Action, ReconcileError>> + Send + 'static,
     {
         let stop = CancellationToken::new();
@@ -106,7 +106,7 @@ impl Tally {
 
 // INV-CONTROL-1, INV-CONTROL-2
 #[tokio::test]
-async fn it_reconciles_after_all_caches_are_filled_and_one_key_at_a_time() {
+async fn reconciling_starts_after_sync_with_one_key_at_a_time() {
     let (server, client) = server().await;
     for number in 0..50 {
         server
@@ -116,8 +116,8 @@ async fn it_reconciles_after_all_caches_are_filled_and_one_key_at_a_time() {
     let (maps, pods) = (informer::<ConfigMap>(&client), informer::<Pod>(&client));
     let controller = controller()
         .workers(8)
-        .watch(Source::objects(&maps))
-        .and_then(|controller| controller.watch(Source::owned_by(&pods, "", "ConfigMap")))
+        .watch(EventSource::objects(&maps))
+        .and_then(|controller| controller.watch(EventSource::owned_by(&pods, "", "ConfigMap")))
         .expect("not stopped");
     let (busy, most) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
     let (tally, running) = (
@@ -127,7 +127,7 @@ async fn it_reconciles_after_all_caches_are_filled_and_one_key_at_a_time() {
     let work = {
         let (tally, store, running) = (tally.clone(), maps.store().clone(), Arc::clone(&running));
         let (busy, most, synced) = (Arc::clone(&busy), Arc::clone(&most), pods.clone());
-        move |request: Request| {
+        move |request: ReconcileRequest| {
             assert!(synced.has_synced());
             assert_eq!(store.len(), 50);
             assert!(running.lock().insert(request.key.clone()), "twice at once");
@@ -170,7 +170,7 @@ async fn it_reconciles_after_all_caches_are_filled_and_one_key_at_a_time() {
 
 // INV-CONTROL-3
 #[tokio::test]
-async fn errors_and_panics_are_tried_again_and_terminal_ones_are_not() {
+async fn errors_and_panics_are_retried_unless_terminal() {
     let (server, client) = server().await;
     for name in ["fails", "panics", "terminal", "requeues", "later"] {
         server.create("configmaps", map(name)).expect("new");
@@ -178,13 +178,13 @@ async fn errors_and_panics_are_tried_again_and_terminal_ones_are_not() {
     let maps = informer::<ConfigMap>(&client);
     let controller = controller()
         .workers(2)
-        .watch(Source::objects(&maps))
+        .watch(EventSource::objects(&maps))
         .expect("not stopped");
     let queue = controller.queue().clone();
     let (tally, failures) = (Tally::default(), Arc::new(AtomicU32::new(0)));
     let work = {
         let (tally, failures) = (tally.clone(), Arc::clone(&failures));
-        move |request: Request| {
+        move |request: ReconcileRequest| {
             let (time, failures) = (tally.count(&request.key), Arc::clone(&failures));
             async move {
                 let failed = || std::io::Error::other("as the test wants");
@@ -219,7 +219,7 @@ async fn errors_and_panics_are_tried_again_and_terminal_ones_are_not() {
         until(key, || tally.of(&format!("shop/{key}")) == times).await;
     }
     assert_eq!(failures.load(Ordering::SeqCst), 3);
-    until("all is settled", || queue.stats().known == 0).await;
+    until("nothing is queued", || queue.stats().known == 0).await;
     assert_eq!(queue.stats().given_up, 1);
     // A change brings back what was given up.
     server
@@ -235,13 +235,13 @@ async fn errors_and_panics_are_tried_again_and_terminal_ones_are_not() {
     server.shutdown().await;
 }
 
-// INV-CONTROL-3: what the server asks to wait is waited, and conflicts are told apart.
+// INV-CONTROL-3: a wait that the server asks for is kept, and conflicts are distinguished.
 #[tokio::test]
-async fn answers_of_the_server_decide_how_it_is_tried_again() {
+async fn server_response_decides_when_key_is_retried() {
     let (server, client) = server().await;
     server.create("configmaps", map("m")).expect("new");
     let api = Api::<ConfigMap>::namespaced(client, "shop");
-    let busy = Status::new(429, "TooManyRequests", "slow down").retry_after(7);
+    let busy = Status::failure(429, "TooManyRequests", "slow down").with_retry_after(7);
     server.fail_next(RequestMatcher::verb(Verb::Get).resource("configmaps"), busy);
     let error: ReconcileError = api.get("m").await.expect_err("busy").into();
     assert!(!error.is_conflict() && !error.is_terminal());
@@ -256,7 +256,7 @@ async fn answers_of_the_server_decide_how_it_is_tried_again() {
 }
 
 #[tokio::test]
-async fn a_write_that_meets_conflicts_is_read_and_tried_again() {
+async fn write_with_conflict_is_retried_after_reading_again() {
     let (server, client) = server().await;
     server.create("configmaps", map("counter")).expect("new");
     let api = Api::<ConfigMap>::namespaced(client, "shop");
@@ -287,9 +287,12 @@ async fn owners_and_mapped_keys_are_reconciled() {
     let pod = |name: &str, owners: Value| json!({"metadata": {"namespace": "shop", "name": name, "ownerReferences": owners}});
     let (pods, maps) = (informer::<Pod>(&client), informer::<ConfigMap>(&client));
     let controller = controller()
-        .watch(Source::owned_by_resource(&pods, &ReplicaSet::resource()))
+        .watch(EventSource::owned_by_resource(
+            &pods,
+            &ReplicaSet::resource(),
+        ))
         .and_then(|controller| {
-            controller.watch(Source::mapped(&maps, |map: &ConfigMap| {
+            controller.watch(EventSource::mapped(&maps, |map: &ConfigMap| {
                 let used_by = map.metadata.annotations.as_ref()?.get("used-by")?;
                 Some(ObjectKey::namespaced("shop", used_by))
             }))
@@ -316,13 +319,16 @@ async fn owners_and_mapped_keys_are_reconciled() {
         .expect("new");
     until("the owner", || tally.of("shop/set") == 1).await;
     server.delete("pods", "shop", "owned").expect("there");
-    until("the owner of what is gone", || tally.of("shop/set") == 2).await;
+    until("the owner of the deleted object", || {
+        tally.of("shop/set") == 2
+    })
+    .await;
 
     let mut mapped = map("m");
     mapped["metadata"]["annotations"] = json!({"used-by": "one"});
     server.create("configmaps", mapped).expect("new");
     until("the first", || tally.of("shop/one") == 1).await;
-    // Both the old and the new hear of a move.
+    // A move queues both the old and the new owner.
     server
         .merge_patch(
             "configmaps",
@@ -342,36 +348,38 @@ async fn owners_and_mapped_keys_are_reconciled() {
 
 // INV-CONTROL-4
 #[tokio::test]
-async fn predicates_let_pass_what_they_are_about() {
+async fn predicates_pass_updates_of_their_part_alone() {
     let (server, client) = server().await;
     let maps = informer::<ConfigMap>(&client);
-    let watching = |source: Source<ConfigMap>| controller().watch(source).expect("not stopped");
+    let watching =
+        |source: EventSource<ConfigMap>| controller().watch(source).expect("not stopped");
     let sources = [
         (
             "labels",
-            watching(Source::objects(&maps).when(predicate::labels())),
+            watching(EventSource::objects(&maps).when(predicate::labels())),
         ),
         (
             "annotations",
-            watching(Source::objects(&maps).when(predicate::annotations())),
+            watching(EventSource::objects(&maps).when(predicate::annotations())),
         ),
         (
             "finalizers",
-            watching(Source::objects(&maps).when(predicate::finalizers())),
+            watching(EventSource::objects(&maps).when(predicate::finalizers())),
         ),
         (
             "generation",
-            watching(Source::objects(&maps).when(predicate::generation())),
+            watching(EventSource::objects(&maps).when(predicate::generation())),
         ),
         (
             "data",
             watching(
-                Source::objects(&maps).when(predicate::changed(|map: &ConfigMap| map.data.clone())),
+                EventSource::objects(&maps)
+                    .when(predicate::changed(|map: &ConfigMap| map.data.clone())),
             ),
         ),
         (
             "either",
-            watching(Source::objects(&maps).when(predicate::either(
+            watching(EventSource::objects(&maps).when(predicate::either(
                 predicate::labels(),
                 predicate::annotations(),
             ))),
@@ -379,7 +387,7 @@ async fn predicates_let_pass_what_they_are_about() {
         (
             "both",
             watching(
-                Source::objects(&maps)
+                EventSource::objects(&maps)
                     .when(predicate::labels())
                     .when(predicate::annotations()),
             ),
@@ -387,30 +395,30 @@ async fn predicates_let_pass_what_they_are_about() {
         (
             "any",
             watching(
-                Source::objects(&maps)
+                EventSource::objects(&maps)
                     .when(predicate::any())
-                    .leaves_when_deleted(),
+                    .forget_deleted(),
             ),
         ),
     ];
     maps.start().expect("a runtime");
     maps.synced().deadline(LIMIT).await.expect("synced");
     // Which controllers have a key after a change; takes it from them.
-    let heard = |change: &'static str| {
+    let queued = |change: &'static str| {
         let sources = &sources;
         async move {
             let any = &sources.last().expect("eight").1;
             until(change, || !any.queue().is_empty()).await;
             // Other handlers of the same event may be a little later.
             tokio::time::sleep(Duration::from_millis(50)).await;
-            let mut heard = Vec::new();
+            let mut queued = Vec::new();
             for (name, controller) in sources {
                 if let Some(work) = controller.queue().try_get() {
                     work.success();
-                    heard.push(*name);
+                    queued.push(*name);
                 }
             }
-            heard
+            queued
         }
     };
     let patch = |patch: Value| {
@@ -421,22 +429,25 @@ async fn predicates_let_pass_what_they_are_about() {
         )
     };
     server.create("configmaps", map("m")).expect("new");
-    assert_eq!(heard("creation").await.len(), 8);
+    assert_eq!(queued("creation").await.len(), 8);
     patch(json!({"metadata": {"labels": {"a": "b"}}}));
-    assert_eq!(heard("labels").await, ["labels", "either", "any"]);
+    assert_eq!(queued("labels").await, ["labels", "either", "any"]);
     patch(json!({"metadata": {"annotations": {"a": "b"}}}));
-    assert_eq!(heard("annotations").await, ["annotations", "either", "any"]);
+    assert_eq!(
+        queued("annotations").await,
+        ["annotations", "either", "any"]
+    );
     patch(json!({"data": {"a": "2"}}));
-    assert_eq!(heard("data").await, ["data", "any"]);
+    assert_eq!(queued("data").await, ["data", "any"]);
     patch(json!({"metadata": {"labels": {"a": "c"}, "annotations": {"a": "c"}}}));
     assert_eq!(
-        heard("both").await,
+        queued("both").await,
         ["labels", "annotations", "either", "both", "any"]
     );
     patch(json!({"metadata": {"finalizers": ["example.org/x"]}}));
-    assert_eq!(heard("finalizers").await, ["finalizers", "any"]);
+    assert_eq!(queued("finalizers").await, ["finalizers", "any"]);
     patch(json!({"metadata": {"finalizers": null}}));
-    assert_eq!(heard("finalizers").await, ["finalizers", "any"]);
+    assert_eq!(queued("finalizers").await, ["finalizers", "any"]);
     // A deletion brings the key, or takes it out.
     let any = &sources[7].1;
     any.queue().add_after(
@@ -451,7 +462,7 @@ async fn predicates_let_pass_what_they_are_about() {
 
 // INV-CONTROL-5
 #[tokio::test]
-async fn a_stop_lets_what_runs_end_and_begins_nothing() {
+async fn stop_waits_for_running_reconciles_and_starts_none() {
     let (server, client) = server().await;
     for number in 0..10 {
         server
@@ -461,7 +472,7 @@ async fn a_stop_lets_what_runs_end_and_begins_nothing() {
     let maps = informer::<ConfigMap>(&client);
     let controller = controller()
         .workers(2)
-        .watch(Source::objects(&maps))
+        .watch(EventSource::objects(&maps))
         .expect("not stopped");
     let (begun, ended) = (Arc::new(AtomicU32::new(0)), Arc::new(AtomicU32::new(0)));
     let gate = CancellationToken::new();
@@ -492,13 +503,13 @@ async fn a_stop_lets_what_runs_end_and_begins_nothing() {
 
 // INV-CONTROL-5
 #[tokio::test]
-async fn what_does_not_end_is_dropped_after_the_grace() {
+async fn reconcile_is_dropped_after_grace_period() {
     let (server, client) = server().await;
     server.create("configmaps", map("m")).expect("new");
     let maps = informer::<ConfigMap>(&client);
     let controller = controller()
         .grace(Duration::from_millis(20))
-        .watch(Source::objects(&maps))
+        .watch(EventSource::objects(&maps))
         .expect("not stopped");
     let queue = controller.queue().clone();
     let running = Running::start(controller, |_| std::future::pending());
@@ -511,14 +522,14 @@ async fn what_does_not_end_is_dropped_after_the_grace() {
 
 // INV-CONTROL-5
 #[tokio::test]
-async fn it_does_not_go_on_beside_an_informer_that_has_stopped() {
+async fn controller_ends_with_error_when_informer_stops() {
     let (server, client) = server().await;
     let maps = informer::<ConfigMap>(&client);
     let before = controller()
-        .watch(Source::objects(&maps))
+        .watch(EventSource::objects(&maps))
         .expect("not stopped");
     let while_running = controller()
-        .watch(Source::objects(&maps))
+        .watch(EventSource::objects(&maps))
         .expect("not stopped");
     maps.start().expect("a runtime");
     let running = Running::start(while_running, |_| async { Ok(Action::Done) });
@@ -541,12 +552,12 @@ async fn it_does_not_go_on_beside_an_informer_that_has_stopped() {
         .await
         .expect("it ends")
         .expect_err("stopped");
-    assert!(controller().watch(Source::objects(&maps)).is_err());
+    assert!(controller().watch(EventSource::objects(&maps)).is_err());
     server.shutdown().await;
 }
 
 #[tokio::test]
-async fn a_finalizer_is_added_holds_the_object_and_goes() {
+async fn finalizer_keeps_deleted_object_until_removed() {
     let (server, client) = server().await;
     server.create("configmaps", map("m")).expect("new");
     let finalizer = Finalizer::new(client, ConfigMap::resource(), "example.org/x");
@@ -562,7 +573,7 @@ async fn a_finalizer_is_added_holds_the_object_and_goes() {
         finalizer.step(meta["deletionTimestamp"].is_string(), set)
     };
     assert_eq!(step(&finalizer), FinalizerStep::Add);
-    // Another writes between reading and writing: the one's word does not undo the other's.
+    // Another writes between reading and writing: neither undoes the other's change.
     let other = Finalizer::clone(&finalizer);
     finalizer.add(&key).await.expect("there");
     other.add(&key).await.expect("there already");
@@ -587,7 +598,10 @@ async fn a_finalizer_is_added_holds_the_object_and_goes() {
             json!({"metadata": {"finalizers": null}}),
         )
         .expect("there");
-    finalizer.remove(&key).await.expect("gone is fine");
+    finalizer
+        .remove(&key)
+        .await
+        .expect("a deleted object is no error");
     assert!(
         finalizer
             .add(&key)
@@ -598,7 +612,7 @@ async fn a_finalizer_is_added_holds_the_object_and_goes() {
 }
 
 #[tokio::test]
-async fn finalizers_that_are_added_at_once_do_not_undo_each_other() {
+async fn concurrent_finalizer_additions_are_all_kept() {
     let (server, client) = server().await;
     server.create("configmaps", map("m")).expect("new");
     let key = ObjectKey::namespaced("shop", "m");
@@ -623,7 +637,7 @@ async fn finalizers_that_are_added_at_once_do_not_undo_each_other() {
 }
 
 #[tokio::test]
-async fn events_are_written_and_repetitions_joined() {
+async fn events_are_written_and_repetitions_counted_in_series() {
     let (server, client) = server().await;
     server.create("configmaps", map("m")).expect("new");
     let stored: ConfigMap =
@@ -635,7 +649,7 @@ async fn events_are_written_and_repetitions_joined() {
     // The first write meets a server that is busy.
     server.fail_next(
         RequestMatcher::verb(Verb::Create),
-        Fault::from(Status::new(503, "ServiceUnavailable", "busy")),
+        Fault::from(Status::failure(503, "ServiceUnavailable", "busy")),
     );
     for _ in 0..5 {
         recorder.record(
@@ -679,7 +693,7 @@ async fn events_are_written_and_repetitions_joined() {
     assert_eq!(failed["reportingController"], "example.org/test");
     assert_eq!(find("Worked")["note"].as_str().map(str::len), Some(1024));
     assert_eq!(events().len(), 2);
-    // An event that has expired on the server is written anew by the next repetition but one.
+    // An event that has expired on the server is created again by the next repetition but one.
     let name = failed["metadata"]["name"].as_str().expect("named");
     server
         .delete("events.events.k8s.io", "shop", name)

@@ -1,4 +1,4 @@
-//! How an elector is set up.
+//! The settings of an elector.
 
 use std::time::Duration;
 
@@ -7,42 +7,65 @@ const LEASE_DURATION: Duration = Duration::from_secs(15);
 const RENEW_DEADLINE: Duration = Duration::from_secs(10);
 const RETRY_PERIOD: Duration = Duration::from_secs(2);
 
+/// The longest that the API has.
+pub(crate) const MAX_LEASE_DURATION: Duration = Duration::from_secs(i32::MAX as u64);
+
 /// How much longer than its period a retry may wait, so that replicas do not ask in step.
 pub(crate) const JITTER: f64 = 1.2;
 
-/// How a [`LeaderElector`](crate::LeaderElector) is set up.
+/// The settings of a [`LeaderElector`](crate::LeaderElector).
 ///
 /// ```
 /// use std::time::Duration;
-/// use informer_leader_election::Config;
+/// use informer_leader_election::ElectionConfig;
 ///
-/// let config = Config::new("pod-7f9c").lease_duration(Duration::from_secs(30)).renew_deadline(Duration::from_secs(20));
+/// let config = ElectionConfig::new("pod-7f9c").lease_duration(Duration::from_secs(30)).renew_deadline(Duration::from_secs(20));
 /// assert!(config.validate().is_ok());
-/// assert!(Config::new("").validate().is_err());
+/// assert!(ElectionConfig::new("").validate().is_err());
 /// ```
 #[derive(Debug, Clone)]
 #[must_use]
 #[doc(alias = "LeaderElectionConfig")]
-pub struct Config {
+pub struct ElectionConfig {
     pub(crate) identity: String,
     pub(crate) lease_duration: Duration,
     pub(crate) renew_deadline: Duration,
     pub(crate) retry_period: Duration,
     pub(crate) release_on_stop: bool,
     pub(crate) coordinated: bool,
+    pub(crate) renewal: Renewal,
     pub(crate) seed: Option<u64>,
 }
 
-/// What is wrong with a [`Config`].
+/// What drives the requests for the lease, beside the work.
+///
+/// Work that blocks its thread (a long computation, a blocking call in async code) stops everything on that thread. If
+/// renewing is among it, the lease ends while the work still goes on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum Renewal {
+    /// A thread with a runtime and connections of its own: nothing that the work does holds renewals up. Where the
+    /// [lock](crate::LeaseLock::separate) has no connections of its own to give, [`Renewal::Task`].
+    #[default]
+    Thread,
+    /// A task of the runtime that [`run`](crate::LeaderElector::run) is called on. Work that blocks does not hold it up as
+    /// long as the runtime has another thread.
+    Task,
+    /// The future of [`run`](crate::LeaderElector::run) itself: nothing is spawned, and nothing is renewed while that is
+    /// not polled. For simulations that decide what is polled when.
+    InPlace,
+}
+
+/// What is wrong with an [`ElectionConfig`].
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConfigError {
-    /// Nobody can tell who holds the lease.
-    #[error("the identity is empty; give each replica one of its own, as the name of its pod")]
+    /// The identity is empty.
+    #[error("identity is empty; set one for each replica, as the name of its pod")]
     NoIdentity,
     /// The lease would end before its holder gives up.
     #[error(
-        "the lease duration {lease_duration:?} must be longer than the renew deadline {renew_deadline:?}"
+        "lease duration {lease_duration:?} not above the renew deadline {renew_deadline:?}; the work needs the difference to stop"
     )]
     LeaseDuration {
         /// How long others wait.
@@ -52,7 +75,7 @@ pub enum ConfigError {
     },
     /// The holder would give up before it tried again.
     #[error(
-        "the renew deadline {renew_deadline:?} must be longer than 1.2 times the retry period {retry_period:?}"
+        "renew deadline {renew_deadline:?} not above 1.2 times the retry period {retry_period:?}; there would be no second try"
     )]
     RenewDeadline {
         /// When the holder gives up.
@@ -61,13 +84,19 @@ pub enum ConfigError {
         retry_period: Duration,
     },
     /// A lease is measured in whole seconds, and retries need a pause.
-    #[error("the lease duration must be at least a second, and the retry period more than zero")]
+    #[error("lease duration below a second or retry period of zero")]
     TooShort,
+    /// The API has 31 bits for the seconds of a lease.
+    #[error(
+        "lease duration above {} seconds, the longest that a lease can have",
+        i32::MAX
+    )]
+    TooLong,
 }
 
-impl Config {
-    /// The default waits: a lease of 15 s, given up after 10 s without renewal, tried again every 2 s. The identity
-    /// names this replica among all: the name of its pod, or the host's with something random.
+impl ElectionConfig {
+    /// Makes settings with the default waits: a lease of 15 s, given up after 10 s without renewal, retried every 2 s. The
+    /// identity names this replica among all: the name of its pod, or the host's with something random.
     pub fn new(identity: impl Into<String>) -> Self {
         Self {
             identity: identity.into(),
@@ -76,54 +105,63 @@ impl Config {
             retry_period: RETRY_PERIOD,
             release_on_stop: true,
             coordinated: false,
+            renewal: Renewal::Thread,
             seed: None,
         }
     }
 
-    /// How long others wait, after they last saw the lease renewed, before they take it. Written in whole seconds,
-    /// rounded up.
+    /// Sets how long others wait, after they last saw the lease renewed, before they take it. Written in whole seconds,
+    /// rounded up; from one to 2^31 - 1.
     pub const fn lease_duration(mut self, duration: Duration) -> Self {
         self.lease_duration = duration;
         self
     }
 
-    /// How long the leader tries to renew before it gives up. What remains of the lease is for its work to stop.
+    /// Sets how long the leader tries to renew before it gives up. The rest of the lease is for its work to stop.
+    ///
+    /// One request may take half of this, at least a second, so that one without a response leaves time for another.
     pub const fn renew_deadline(mut self, deadline: Duration) -> Self {
         self.renew_deadline = deadline;
         self
     }
 
-    /// How long to wait between two tries, to renew and (up to 2.2 times that) to acquire.
+    /// Sets the time between two attempts, to renew and (up to 2.2 times that) to acquire.
     pub const fn retry_period(mut self, period: Duration) -> Self {
         self.retry_period = period;
         self
     }
 
-    /// Whether the lease is given back when the leader stops, so that another takes over at once. It is by default.
+    /// Sets whether the lease is released when the work has ended, so that another takes over at once. Default: true.
     #[doc(alias = "ReleaseOnCancel")]
     pub const fn release_on_stop(mut self, release: bool) -> Self {
         self.release_on_stop = release;
         self
     }
 
-    /// Whether the control plane chooses the leader (coordinated leader election): the lease is only ever renewed, never
-    /// taken, and given up when another is preferred.
+    /// Sets whether the control plane chooses the leader (coordinated leader election): the lease is only ever renewed,
+    /// never taken, and released once another is preferred and the work has ended.
     #[doc(alias = "Coordinated")]
     pub const fn coordinated(mut self, coordinated: bool) -> Self {
         self.coordinated = coordinated;
         self
     }
 
-    /// Makes the random part of waits repeat; for tests.
+    /// Sets what drives the requests for the lease. The default is a thread of its own.
+    pub const fn renewal(mut self, renewal: Renewal) -> Self {
+        self.renewal = renewal;
+        self
+    }
+
+    /// Makes the random part of waits repeatable, for tests.
     pub const fn seed(mut self, seed: u64) -> Self {
         self.seed = Some(seed);
         self
     }
 
-    /// Checks that the waits fit each other.
+    /// Checks that the settings do not contradict each other.
     ///
     /// # Errors
-    /// When an election with them could have two leaders, or none for ever.
+    /// If an election with them could have two leaders, or none for ever.
     pub fn validate(&self) -> Result<(), ConfigError> {
         let (lease_duration, renew_deadline) = (self.lease_duration, self.renew_deadline);
         if self.identity.is_empty() {
@@ -131,6 +169,9 @@ impl Config {
         }
         if lease_duration < Duration::from_secs(1) || self.retry_period.is_zero() {
             return Err(ConfigError::TooShort);
+        }
+        if lease_duration > MAX_LEASE_DURATION {
+            return Err(ConfigError::TooLong);
         }
         if lease_duration <= renew_deadline {
             return Err(ConfigError::LeaseDuration {
@@ -145,5 +186,10 @@ impl Config {
             });
         }
         Ok(())
+    }
+
+    /// How long one request may take.
+    pub(crate) fn request_limit(&self) -> Duration {
+        (self.renew_deadline / 2).max(Duration::from_secs(1))
     }
 }

@@ -26,7 +26,7 @@ pub struct LeaseRecord {
     pub transitions: i64,
     /// How the control plane chooses the leader, if it does.
     pub strategy: Option<String>,
-    /// Who is to lead instead.
+    /// Who is preferred by the control plane.
     pub preferred_holder: Option<String>,
 }
 
@@ -82,10 +82,19 @@ impl Lease {
         let time = |field: &str| spec[field].as_str().and_then(|time| time.parse().ok());
         LeaseRecord {
             holder: text("holderIdentity").unwrap_or_default(),
-            duration: Duration::from_secs(spec["leaseDurationSeconds"].as_u64().unwrap_or(0)),
+            duration: Duration::from_secs(
+                spec["leaseDurationSeconds"]
+                    .as_u64()
+                    .unwrap_or(0)
+                    .min(i32::MAX as u64),
+            ),
             acquired: time("acquireTime"),
             renewed: time("renewTime"),
-            transitions: spec["leaseTransitions"].as_i64().unwrap_or(0),
+            // What an int32 can hold.
+            transitions: spec["leaseTransitions"]
+                .as_i64()
+                .unwrap_or(0)
+                .clamp(0, i64::from(i32::MAX)),
             strategy: text("strategy"),
             preferred_holder: text("preferredHolder"),
         }
@@ -93,7 +102,8 @@ impl Lease {
 
     /// Says who leads from now on.
     pub fn set_record(&mut self, record: &LeaseRecord) {
-        let seconds = record.duration.as_secs() + u64::from(record.duration.subsec_nanos() > 0);
+        let part = u64::from(record.duration.subsec_nanos() > 0);
+        let seconds = record.duration.as_secs().saturating_add(part);
         // What an int32 can say.
         let seconds = seconds.clamp(1, i32::MAX as u64);
         let fields = [
@@ -126,7 +136,7 @@ impl Lease {
     }
 }
 
-/// A time as `MicroTime` is written.
+/// Formats a time as `MicroTime`.
 fn micro_time(time: Timestamp) -> Value {
     Value::from(format!("{time:.6}"))
 }
@@ -150,7 +160,7 @@ mod tests {
 
     // LE3
     #[test]
-    fn a_record_goes_through_a_lease_unchanged() {
+    fn record_survives_round_trip_through_lease() {
         for record in [record(), LeaseRecord::held_by("", Duration::from_secs(1))] {
             let lease = Lease::new("lease", &record);
             assert_eq!(lease.record(), record);
@@ -162,7 +172,7 @@ mod tests {
 
     // LE3: whatever else is in the object stays.
     #[test]
-    fn unknown_fields_stay_and_fields_that_end_go() {
+    fn unknown_fields_are_kept_and_empty_ones_removed() {
         let mut lease = Lease::new("lease", &record());
         lease.0["metadata"]["labels"] = json!({"a": "b"});
         lease.0["spec"]["unknown"] = json!(1);
@@ -175,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn odd_objects_read_as_leases_that_nobody_holds() {
+    fn malformed_lease_reads_as_unheld() {
         for object in [
             json!(null),
             json!(7),

@@ -1,146 +1,23 @@
 //! Elections of several replicas over one lease, in virtual time, with a server that fails, hangs and is slow.
 
-use std::future::pending;
+mod support;
+
+use std::future::{Future, pending};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
 use informer_leader_election::{
-    Config, LeaderElector, LeadershipLost, Lease, LeaseLock, LeaseRecord, LockError, Outcome,
+    ElectionConfig, LeaderElector, Leadership, LeadershipLost, Lease, LeaseRecord, Renewal,
 };
 use parking_lot::Mutex;
+use support::{Lock, Server, elector, seconds};
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 
-/// A server that keeps one lease, and what it does to requests.
-#[derive(Default)]
-struct Server {
-    lease: Mutex<Option<(u64, serde_json::Value)>>,
-    asked: Mutex<Vec<&'static str>>,
-    /// Requests of this kind hang.
-    hang: Mutex<Option<&'static str>>,
-    is_down: AtomicBool,
-    /// Updates that meet a conflict.
-    conflicts: AtomicU32,
-    /// At most so many milliseconds for each way.
-    slow: AtomicU32,
-    random: Mutex<Option<fastrand::Rng>>,
-    /// Of a hundred requests so many fail, half of them after they were done.
-    faults: AtomicU32,
-}
-
-#[derive(Clone, Default)]
-struct Lock(Arc<Server>);
-
-impl Server {
-    fn random(&self, below: u32) -> u32 {
-        match &mut *self.random.lock() {
-            Some(random) if below > 0 => random.u32(..below),
-            _ => 0,
-        }
-    }
-
-    async fn travel(&self) {
-        let millis = self.random(self.slow.load(Ordering::SeqCst));
-        sleep(Duration::from_millis(u64::from(millis))).await;
-    }
-
-    fn record(&self) -> Option<LeaseRecord> {
-        let lease = self.lease.lock();
-        lease
-            .as_ref()
-            .map(|(_, lease)| Lease::from_json(lease.clone()).record())
-    }
-
-    async fn serve<T>(
-        &self,
-        verb: &'static str,
-        act: impl FnOnce(&Self) -> Result<T, LockError>,
-    ) -> Result<T, LockError> {
-        let failed = || LockError::Failed("the server is down".into());
-        self.asked.lock().push(verb);
-        self.travel().await;
-        if *self.hang.lock() == Some(verb) {
-            return pending().await;
-        }
-        let fault = self.random(200) < 2 * self.faults.load(Ordering::SeqCst);
-        if self.is_down.load(Ordering::SeqCst) || fault && self.random(2) == 0 {
-            return Err(failed());
-        }
-        let result = act(self);
-        self.travel().await;
-        if fault { Err(failed()) } else { result }
-    }
-
-    fn store(&self, mut lease: serde_json::Value) -> Lease {
-        let mut stored = self.lease.lock();
-        let version = stored.as_ref().map_or(1, |(version, _)| version + 1);
-        lease["metadata"]["resourceVersion"] = version.to_string().into();
-        *stored = Some((version, lease.clone()));
-        Lease::from_json(lease)
-    }
-}
-
-impl LeaseLock for Lock {
-    async fn get(&self) -> Result<Option<Lease>, LockError> {
-        let read = |server: &Server| {
-            let lease = server.lease.lock();
-            Ok(lease
-                .as_ref()
-                .map(|(_, lease)| Lease::from_json(lease.clone())))
-        };
-        self.0.serve("get", read).await
-    }
-
-    async fn create(&self, lease: &Lease) -> Result<Lease, LockError> {
-        let lease = lease.as_json().clone();
-        let create = |server: &Server| {
-            if server.lease.lock().is_some() {
-                return Err(LockError::Conflict);
-            }
-            Ok(server.store(lease))
-        };
-        self.0.serve("create", create).await
-    }
-
-    async fn update(&self, lease: &Lease) -> Result<Lease, LockError> {
-        let version = lease.resource_version().map(str::to_owned);
-        let lease = lease.as_json().clone();
-        let update = |server: &Server| {
-            let one_less = |left: u32| left.checked_sub(1);
-            let (set, fetch) = (Ordering::SeqCst, Ordering::SeqCst);
-            if server.conflicts.fetch_update(set, fetch, one_less).is_ok() {
-                return Err(LockError::Conflict);
-            }
-            let current = server
-                .lease
-                .lock()
-                .as_ref()
-                .map(|(version, _)| version.to_string());
-            if current != version {
-                return Err(LockError::Conflict);
-            }
-            Ok(server.store(lease))
-        };
-        self.0.serve("update", update).await
-    }
-
-    fn name(&self) -> &str {
-        "lease"
-    }
-}
-
-fn elector(server: &Arc<Server>, identity: &str) -> LeaderElector<Lock> {
-    LeaderElector::new(Lock(Arc::clone(server)), Config::new(identity)).expect("good settings")
-}
-
-fn seconds(seconds: u64) -> Duration {
-    Duration::from_secs(seconds)
-}
-
 // INV-ELECT-3
 #[tokio::test(start_paused = true)]
-async fn work_that_ends_gives_the_lease_back() {
+async fn lease_is_released_when_work_ends() {
     let server = Arc::new(Server::default());
     let elector = elector(&server, "a");
     let stop = CancellationToken::new();
@@ -153,7 +30,7 @@ async fn work_that_ends_gives_the_lease_back() {
             "done"
         })
         .await;
-    assert_eq!(outcome, Ok(Outcome::Worked("done")));
+    assert_eq!(outcome, Ok(Leadership::Worked("done")));
     assert!(!elector.status().is_leader());
     let record = server.record().expect("there is one");
     assert_eq!((record.holder.as_str(), record.duration), ("", seconds(1)));
@@ -168,7 +45,7 @@ async fn work_that_ends_gives_the_lease_back() {
 
 // INV-ELECT-3: after a stop the lease is held until the work has ended.
 #[tokio::test(start_paused = true)]
-async fn a_stop_lets_the_work_end_under_the_lease() {
+async fn work_ends_under_lease_after_stop() {
     let server = Arc::new(Server::default());
     let (stop, other_stop) = (CancellationToken::new(), CancellationToken::new());
     let (first, second) = (elector(&server, "a"), elector(&server, "b"));
@@ -189,22 +66,22 @@ async fn a_stop_lets_the_work_end_under_the_lease() {
     let (first, second) = tokio::join!(work, takes_over);
     assert_eq!(
         (first, second),
-        (Ok(Outcome::Worked(())), Ok(Outcome::Worked(())))
+        (Ok(Leadership::Worked(())), Ok(Leadership::Worked(())))
     );
 }
 
 // INV-ELECT-2
 #[tokio::test(start_paused = true)]
-async fn a_leader_without_server_ends_its_work_before_the_lease_ends() {
+async fn work_ends_before_lease_without_server() {
     for hangs in [false, true] {
         let server = Arc::new(Server::default());
         let elector = elector(&server, "a");
         let stop = CancellationToken::new();
-        let told = Mutex::new(None);
+        let cancelled_at = Mutex::new(None);
         let began = Mutex::new(None);
         let result = elector
             .run(&stop, |lost| {
-                let (server, told, began) = (&server, &told, &began);
+                let (server, cancelled_at, began) = (&server, &cancelled_at, &began);
                 async move {
                     *began.lock() = Some(Instant::now());
                     if hangs {
@@ -213,16 +90,20 @@ async fn a_leader_without_server_ends_its_work_before_the_lease_ends() {
                         server.is_down.store(true, Ordering::SeqCst);
                     }
                     lost.cancelled().await;
-                    *told.lock() = Some(Instant::now());
-                    // It does not end; it is ended.
+                    *cancelled_at.lock() = Some(Instant::now());
+                    // It does not return; it is dropped.
                     pending::<()>().await;
                 }
             })
             .await;
-        assert_eq!(result, Err(LeadershipLost::NotRenewed));
+        let lost = result.expect_err("it cannot renew");
+        assert_eq!(lost == LeadershipLost::NotRenewed, hangs, "{lost:?}");
+        assert_eq!(lost.to_string().contains("the server is down"), !hangs);
         let began = began.into_inner().expect("it led");
         assert_eq!(
-            told.into_inner().map(|told| told - began),
+            cancelled_at
+                .into_inner()
+                .map(|cancelled_at| cancelled_at - began),
             Some(seconds(10))
         );
         assert_eq!(began.elapsed(), seconds(15));
@@ -232,7 +113,7 @@ async fn a_leader_without_server_ends_its_work_before_the_lease_ends() {
 
 // INV-ELECT-2
 #[tokio::test(start_paused = true)]
-async fn a_lease_that_another_takes_ends_the_work() {
+async fn work_ends_when_another_takes_lease() {
     let server = Arc::new(Server::default());
     let elector = elector(&server, "a");
     let stop = CancellationToken::new();
@@ -249,7 +130,7 @@ async fn a_lease_that_another_takes_ends_the_work() {
 
 // LE4
 #[tokio::test(start_paused = true)]
-async fn a_release_reads_first_and_tries_again_on_conflict() {
+async fn release_reads_first_and_retries_on_conflict() {
     let server = Arc::new(Server::default());
     let elector = elector(&server, "a");
     let stop = CancellationToken::new();
@@ -258,7 +139,7 @@ async fn a_release_reads_first_and_tries_again_on_conflict() {
         server.conflicts.store(2, Ordering::SeqCst);
         server.asked.lock().clear();
     });
-    assert_eq!(ended.await, Ok(Outcome::Worked(())));
+    assert_eq!(ended.await, Ok(Leadership::Worked(())));
     let expected = ["get", "update", "get", "update", "get", "update"];
     assert_eq!(*server.asked.lock(), expected);
     assert_eq!(
@@ -269,7 +150,7 @@ async fn a_release_reads_first_and_tries_again_on_conflict() {
 
 // LE4: the stop comes while a request is under way.
 #[tokio::test(start_paused = true)]
-async fn a_stop_in_the_middle_of_a_request_gives_the_lease_back() {
+async fn stop_during_request_releases_lease() {
     for verb in ["get", "create", "update"] {
         let server = Arc::new(Server::default());
         if verb == "update" {
@@ -286,7 +167,7 @@ async fn a_stop_in_the_middle_of_a_request_gives_the_lease_back() {
             stop.cancel();
         };
         let (outcome, ()) = tokio::join!(run, stopper);
-        assert_eq!(outcome, Ok(Outcome::NeverLed));
+        assert_eq!(outcome, Ok(Leadership::NeverLed));
         let holder = server
             .record()
             .map(|record| record.holder)
@@ -297,21 +178,25 @@ async fn a_stop_in_the_middle_of_a_request_gives_the_lease_back() {
 
 // LE4: nor does a server that hangs hold up the end.
 #[tokio::test(start_paused = true)]
-async fn a_release_has_an_end() {
+async fn release_has_time_limit() {
     let server = Arc::new(Server::default());
     let elector = elector(&server, "a");
     let stop = CancellationToken::new();
     let ended = elector.run(&stop, |_| async { *server.hang.lock() = Some("get") });
     let began = Instant::now();
-    assert_eq!(ended.await, Ok(Outcome::Worked(())));
+    assert_eq!(ended.await, Ok(Leadership::Worked(())));
     assert_eq!(began.elapsed(), seconds(10));
 }
 
 // LE6
 #[tokio::test(start_paused = true)]
-async fn health_is_bad_only_for_a_leader_that_has_not_renewed() {
+async fn health_is_overdue_for_leader_without_renewal() {
     let server = Arc::new(Server::default());
-    let (first, second) = (elector(&server, "a"), elector(&server, "b"));
+    // In place, so that nobody polls the renewals either.
+    let [first, second] = ["a", "b"].map(|identity| {
+        let config = ElectionConfig::new(identity).renewal(Renewal::InPlace);
+        LeaderElector::new(Lock(Arc::clone(&server)), config).expect("good settings")
+    });
     let tolerance = seconds(5);
     assert!(first.health(tolerance).is_well(), "it has not begun");
     let stop = CancellationToken::new();
@@ -345,7 +230,7 @@ async fn replica(
         }
     }
     loop {
-        let config = Config::new(&name).seed(random.u64(..));
+        let config = ElectionConfig::new(&name).seed(random.u64(..));
         let elector = LeaderElector::new(Lock(Arc::clone(&server)), config).expect("good settings");
         let stop = CancellationToken::new();
         let stays = random.bool();
@@ -361,7 +246,7 @@ async fn replica(
                 lost.cancelled().await;
             }
         };
-        let life = elector.run(&stop, work);
+        let running = elector.run(&stop, work);
         // Some are stopped, some are killed.
         let (stopped, killed) = (random.u64(1..200), random.u64(1..400));
         let stopper = async {
@@ -370,7 +255,7 @@ async fn replica(
             pending::<()>().await;
         };
         tokio::select! {
-            _ = life => {}
+            _ = running => {}
             () = sleep(seconds(killed)) => {}
             () = stopper => {}
         }
@@ -411,6 +296,112 @@ fn two_replicas_never_lead_at_once() {
                 led.load(Ordering::SeqCst) > 5,
                 "seed {seed}: hardly anyone led"
             );
+        });
+    }
+}
+
+/// A replica whose process is frozen now and then: nothing of it is polled, while the time goes on.
+struct Frozen<F> {
+    replica: std::pin::Pin<Box<F>>,
+    random: fastrand::Rng,
+    /// When it is frozen or thawed next.
+    turns: std::pin::Pin<Box<tokio::time::Sleep>>,
+    is_frozen: bool,
+}
+
+impl<F: Future<Output = ()>> Future for Frozen<F> {
+    type Output = ();
+
+    fn poll(
+        mut self: std::pin::Pin<&mut Self>,
+        context: &mut std::task::Context<'_>,
+    ) -> std::task::Poll<()> {
+        while self.turns.as_mut().poll(context).is_ready() {
+            self.is_frozen = !self.is_frozen;
+            let longest = if self.is_frozen { 40_000 } else { 60_000 };
+            let turns = Duration::from_millis(self.random.u64(..longest));
+            self.turns.as_mut().reset(Instant::now() + turns);
+        }
+        if self.is_frozen {
+            return std::task::Poll::Pending;
+        }
+        self.replica.as_mut().poll(context)
+    }
+}
+
+/// Leads again and again, with work that takes a step every 100 ms, each of which must be under the lease of nobody else.
+async fn stepping_replica(
+    server: Arc<Server>,
+    number: u64,
+    seed: u64,
+    led: Arc<Mutex<(u64, u64)>>,
+) {
+    let config = ElectionConfig::new(format!("replica-{number}"))
+        .renewal(Renewal::InPlace)
+        .seed(seed);
+    let elector = LeaderElector::new(Lock(server), config).expect("good settings");
+    let gate = elector.gate();
+    loop {
+        let stop = CancellationToken::new();
+        let work = |lost: CancellationToken| {
+            let (led, gate) = (&led, &gate);
+            async move {
+                let term = {
+                    let mut led = led.lock();
+                    *led = (number, led.1 + 1);
+                    led.1
+                };
+                loop {
+                    let step = gate.run(sleep(Duration::from_millis(100))).await;
+                    assert!(
+                        step.is_ok(),
+                        "the work takes no step without the lease, so it cannot see this"
+                    );
+                    assert_eq!(
+                        *led.lock(),
+                        (number, term),
+                        "a step after another has begun to lead"
+                    );
+                    if lost.is_cancelled() && term.is_multiple_of(2) {
+                        break;
+                    }
+                }
+            }
+        };
+        let _ = elector.run(&stop, work).await;
+    }
+}
+
+// INV-ELECT-1, INV-ELECT-2: whoever is frozen, for as long as you like.
+#[test]
+fn frozen_replica_takes_no_step_after_another_leads() {
+    for seed in 0..12 {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_time()
+            .start_paused(true)
+            .build()
+            .expect("a runtime");
+        runtime.block_on(async {
+            let server = Arc::new(Server::default());
+            server.slow.store(2000, Ordering::SeqCst);
+            server.faults.store(5, Ordering::SeqCst);
+            *server.random.lock() = Some(fastrand::Rng::with_seed(seed));
+            let led = Arc::new(Mutex::new((0, 0)));
+            let mut replicas = tokio::task::JoinSet::new();
+            for number in 0..3 {
+                let replica = stepping_replica(Arc::clone(&server), number, seed, Arc::clone(&led));
+                replicas.spawn(Frozen {
+                    replica: Box::pin(replica),
+                    random: fastrand::Rng::with_seed(seed * 10 + number),
+                    turns: Box::pin(sleep(seconds(1))),
+                    is_frozen: true,
+                });
+            }
+            tokio::select! {
+                Some(ended) = replicas.join_next() => panic!("seed {seed}: {ended:?}"),
+                () = sleep(seconds(3000)) => {}
+            }
+            assert!(led.lock().1 > 10, "seed {seed}: hardly anyone led");
         });
     }
 }

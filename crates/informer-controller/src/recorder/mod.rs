@@ -1,4 +1,4 @@
-//! Events: what a controller tells people about an object, for `kubectl describe` to show.
+//! Events about objects, as `kubectl describe` shows them.
 
 mod reference;
 mod series;
@@ -15,19 +15,19 @@ pub use reference::ObjectReference;
 use series::{Key, Notice};
 use task::Task;
 
-/// How many events may wait to be sent. More are dropped and counted: telling must not hold up doing.
+/// How many events may wait to be sent. More are dropped and counted, so that recording never waits.
 const WAITING: usize = 1000;
 
 /// How often repetitions are written.
 const SERIES_PERIOD: Duration = Duration::from_secs(10);
 
-/// Whether an event is about something good or bad.
+/// The type of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum EventType {
-    /// All went as it should.
+    /// Something happened as expected.
     Normal,
-    /// Someone should look.
+    /// Something needs attention.
     Warning,
 }
 
@@ -42,9 +42,9 @@ impl EventType {
 
 /// Writes events (`events.k8s.io/v1`) about objects.
 ///
-/// Events are sent by a task of its own, one after the other. One that is like another of the last six minutes (the
-/// same object, type, reason and action) becomes a repetition in its series, written every ten seconds at most. The
-/// caller needs the right to create and patch `events` of `events.k8s.io`.
+/// A background task sends the events, one after the other. One that equals another of the last six minutes (the same
+/// object, type, reason and action) is counted in its series, which is written every ten seconds at most. The client
+/// needs the right to create and patch `events` of `events.k8s.io`.
 ///
 /// ```no_run
 /// use informer_client::Client;
@@ -60,8 +60,8 @@ impl EventType {
 /// }
 /// ```
 ///
-/// Cloning it gives another handle. What waits when the last one is dropped is still sent, as long as the runtime is there;
-/// [`flush`](Self::flush) waits for it.
+/// Clones share one task. Events that wait when the last clone is dropped are still sent while the runtime runs;
+/// [`flush`](Self::flush) waits for them.
 #[derive(Debug, Clone)]
 #[doc(alias = "EventBroadcaster")]
 pub struct EventRecorder {
@@ -81,7 +81,7 @@ enum Message {
 }
 
 impl EventRecorder {
-    /// Events by this controller, as `example.org/provisioner`, and this replica of it.
+    /// Makes a recorder for this controller, as `example.org/provisioner`, and this replica of it.
     ///
     /// # Panics
     /// Outside of a tokio runtime.
@@ -91,7 +91,7 @@ impl EventRecorder {
         Self::with_series_period(client, controller, instance, SERIES_PERIOD)
     }
 
-    /// The same, with repetitions written that often at most.
+    /// Makes a recorder that writes repetitions once a period at most.
     ///
     /// # Panics
     /// Outside of a tokio runtime.
@@ -104,7 +104,7 @@ impl EventRecorder {
     ) -> Self {
         let (send, receive) = mpsc::channel(WAITING);
         let task = Task::new(client, controller, instance, period);
-        // Ends by itself once the last handle is gone and what waited is sent.
+        // Ends by itself once the last clone is dropped and all events are sent.
         tokio::spawn(task.run(receive));
         Self {
             inner: Arc::new(Inner {
@@ -114,8 +114,8 @@ impl EventRecorder {
         }
     }
 
-    /// Tells something about an object: why (`ProvisioningFailed`), by what action (`Provision`), and in words. It
-    /// returns at once. Reason and action are cut at 128 characters, the note at 1 kB.
+    /// Queues an event about an object, with a reason (`ProvisioningFailed`), an action (`Provision`) and a note for
+    /// people. Returns at once. Reason and action are cut at 128 bytes, the note at 1 kB.
     #[doc(alias = "Eventf")]
     pub fn record(
         &self,
@@ -134,11 +134,11 @@ impl EventRecorder {
             .is_err()
         {
             self.inner.dropped.fetch_add(1, Ordering::Relaxed);
-            tracing::warn!(reason, "too many events wait; one is dropped");
+            tracing::warn!(reason, "event dropped: too many are queued");
         }
     }
 
-    /// Waits until all that was recorded before is sent, or has failed to be.
+    /// Waits until all events recorded before are sent, or have failed.
     pub async fn flush(&self) {
         let (done, is_done) = oneshot::channel();
         if self.inner.send.send(Message::Flush(done)).await.is_ok() {
@@ -146,7 +146,7 @@ impl EventRecorder {
         }
     }
 
-    /// How many events were dropped because too many waited.
+    /// Returns the number of events that were dropped because too many were queued.
     #[must_use]
     pub fn dropped(&self) -> u64 {
         self.inner.dropped.load(Ordering::Relaxed)

@@ -1,10 +1,10 @@
-//! Which object an event is about.
+//! The object that an event is about.
 
 use informer_store::Object;
 use informer_wire::Resource;
 use serde_json::{Value, json};
 
-/// Which object an event is about.
+/// The object that an event is about.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct ObjectReference {
@@ -21,7 +21,7 @@ pub struct ObjectReference {
 }
 
 impl ObjectReference {
-    /// A reference to an object of this resource.
+    /// Makes a reference to an object of this resource.
     #[must_use]
     #[doc(alias = "GetReference")]
     pub fn of<K: Object>(resource: &Resource, object: &K) -> Self {
@@ -44,7 +44,7 @@ impl ObjectReference {
         })
     }
 
-    /// Where events about it live: those about objects without namespace in `default`.
+    /// Returns the namespace of events about it: `default` for objects without a namespace.
     pub(super) fn event_namespace(&self) -> &str {
         self.namespace.as_deref().unwrap_or("default")
     }

@@ -1,4 +1,4 @@
-//! Which events are the same: plain data, with the time passed in.
+//! Which events are the same: plain data, with the time as an argument.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -8,10 +8,10 @@ use tokio::time::Instant;
 
 use super::{EventType, ObjectReference};
 
-/// After so long without a repetition the next is an event of its own, as with client-go.
+/// After so long without a repetition the next is a new event, as with client-go.
 const SERIES_ENDS: Duration = Duration::from_secs(360);
 
-/// How many series are known. Beyond it all that wait for nothing are forgotten, which may split a series in two.
+/// How many series are kept. Beyond it those without unwritten repetitions are dropped, which may split a series in two.
 const MAX_SERIES: usize = 4096;
 
 /// What servers accept.
@@ -43,7 +43,7 @@ impl Key {
     }
 }
 
-/// Something to be told.
+/// An event to be written.
 #[derive(Debug, Clone)]
 pub(super) struct Notice {
     pub(super) key: Key,
@@ -72,12 +72,12 @@ pub(super) struct Series {
     is_changed: bool,
 }
 
-/// All series that go on.
+/// All series that have not ended.
 #[derive(Debug, Default)]
 pub(super) struct AllSeries(HashMap<Key, Series>);
 
 impl AllSeries {
-    /// Takes in a repetition. False if there is nothing that it repeats: then it is an event of its own.
+    /// Counts a repetition. Returns `false` if it repeats nothing: then it is a new event.
     pub(super) fn repeat(&mut self, notice: &Notice, now: Instant) -> bool {
         let Some(series) = self.0.get_mut(&notice.key) else {
             return false;
@@ -92,7 +92,7 @@ impl AllSeries {
         true
     }
 
-    /// An event was written under this name.
+    /// Starts the series of an event that was written under this name.
     pub(super) fn begin(&mut self, notice: &Notice, name: String, now: Instant) {
         if self.0.len() >= MAX_SERIES {
             self.0.retain(|_, series| series.is_changed);
@@ -107,7 +107,7 @@ impl AllSeries {
         self.0.insert(notice.key.clone(), series);
     }
 
-    /// The series whose repetitions are to be written now. Forgets those that have ended.
+    /// Returns the series with unwritten repetitions, and drops those that have ended.
     pub(super) fn take_changed(&mut self, now: Instant) -> Vec<(Key, Series)> {
         let mut changed = Vec::new();
         for (key, series) in &mut self.0 {
@@ -119,7 +119,7 @@ impl AllSeries {
         changed
     }
 
-    /// The event of a series is gone: the next repetition is an event of its own.
+    /// Drops a series whose event is deleted: the next repetition is a new event.
     pub(super) fn forget(&mut self, key: &Key) {
         self.0.remove(key);
     }
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn repetitions_are_counted_and_written_once() {
+    fn repetitions_are_counted_and_returned_once() {
         let (mut all, now) = (AllSeries::default(), Instant::now());
         assert!(!all.repeat(&notice("A"), now));
         all.begin(&notice("A"), "a.1".to_owned(), now);
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn a_series_ends_and_memory_is_bounded() {
+    fn series_ends_after_six_minutes_and_memory_is_bounded() {
         let (mut all, now) = (AllSeries::default(), Instant::now());
         all.begin(&notice("A"), "a.1".to_owned(), now);
         assert!(!all.repeat(&notice("A"), now + SERIES_ENDS));
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_are_cut_between_characters() {
+    fn long_text_is_cut_between_characters() {
         assert_eq!(cut("äää", 3), "ä");
         assert_eq!(cut("abc", 3), "abc");
         assert_eq!(notice(&"x".repeat(1000)).key.reason.len(), MAX_WORD);

@@ -12,7 +12,7 @@ use tokio::time::{Instant, MissedTickBehavior};
 use super::Message;
 use super::series::{AllSeries, Key, Notice, Series};
 
-/// How often a write is tried that the network or the server's load made fail.
+/// How often a write is tried that failed by the network or by the server's load.
 const ATTEMPTS: u32 = 4;
 
 /// The pause after the first failure; it doubles.
@@ -38,7 +38,7 @@ impl Task {
         }
     }
 
-    /// Writes what comes, until nobody can send any more.
+    /// Writes what is received, until all senders are dropped.
     pub(super) async fn run(mut self, mut receive: mpsc::Receiver<Message>) {
         let mut tick = tokio::time::interval(self.period.max(Duration::from_millis(1)));
         tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -46,10 +46,10 @@ impl Task {
             tokio::select! {
                 message = receive.recv() => match message {
                     None => return self.write_series().await,
-                    Some(Message::Event(notice)) => self.tell(*notice).await,
+                    Some(Message::Event(notice)) => self.write(*notice).await,
                     Some(Message::Flush(done)) => {
                         self.write_series().await;
-                        // Whoever asked may have gone.
+                        // The one who asked may have stopped waiting.
                         let _ = done.send(());
                     }
                 },
@@ -58,14 +58,14 @@ impl Task {
         }
     }
 
-    async fn tell(&mut self, notice: Notice) {
+    async fn write(&mut self, notice: Notice) {
         if self.series.repeat(&notice, Instant::now()) {
             return;
         }
         let name = format!("{}.{:016x}", notice.key.regarding.name, fastrand::u64(..));
         let event = self.event(&name, &notice);
         let api = self.api(&notice.key);
-        match persist(|| api.create(&event)).await {
+        match retry(|| api.create(&event)).await {
             Ok(_) => self.series.begin(&notice, name, Instant::now()),
             Err(error) => warn(&error),
         }
@@ -75,7 +75,7 @@ impl Task {
         for (key, series) in self.series.take_changed(Instant::now()) {
             let patch = repetition(&series);
             let api = self.api(&key);
-            match persist(|| api.patch(&series.name, &patch)).await {
+            match retry(|| api.patch(&series.name, &patch)).await {
                 Ok(_) => {}
                 Err(error) if error.is_not_found() => self.series.forget(&key),
                 Err(error) => warn(&error),
@@ -111,15 +111,15 @@ fn repetition(series: &Series) -> Patch<Value> {
     }}))
 }
 
-/// Tries a write again that failed for a reason which may pass.
-async fn persist<T, R>(mut write: impl FnMut() -> R) -> Result<T, Error>
+/// Retries a write that failed for a transient reason.
+async fn retry<T, R>(mut write: impl FnMut() -> R) -> Result<T, Error>
 where
     R: Future<Output = Result<T, Error>>,
 {
     let mut pause = PAUSE;
     for _ in 1..ATTEMPTS {
         match write().await {
-            Err(error) if may_pass(&error) => {
+            Err(error) if is_transient(&error) => {
                 tokio::time::sleep(error.retry_after().unwrap_or(pause)).await;
                 pause *= 2;
             }
@@ -129,7 +129,7 @@ where
     write().await
 }
 
-fn may_pass(error: &Error) -> bool {
+fn is_transient(error: &Error) -> bool {
     error.is_too_many_requests()
         || matches!(error, Error::Transport { .. } | Error::Timeout { .. })
         || error.status().is_some_and(|status| status.code >= 500)
@@ -137,10 +137,10 @@ fn may_pass(error: &Error) -> bool {
 
 fn warn(error: &Error) {
     let error: &dyn std::error::Error = error;
-    tracing::warn!(error, "an event was not written");
+    tracing::warn!(error, "cannot write event");
 }
 
-/// A time as `MicroTime` is written.
+/// Formats a time as `MicroTime`.
 fn micro_time(time: Timestamp) -> String {
     format!("{time:.6}")
 }

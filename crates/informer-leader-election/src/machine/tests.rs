@@ -16,8 +16,8 @@ struct Table {
     failures: Vec<&'static str>,
 }
 
-fn config() -> Config {
-    Config::new(IDENTITY).seed(7)
+fn config() -> ElectionConfig {
+    ElectionConfig::new(IDENTITY).seed(7)
 }
 
 fn wall(seconds: i64) -> Timestamp {
@@ -25,7 +25,7 @@ fn wall(seconds: i64) -> Timestamp {
 }
 
 impl Table {
-    fn with(config: Config, record: Option<LeaseRecord>) -> Self {
+    fn with(config: ElectionConfig, record: Option<LeaseRecord>) -> Self {
         let now = Instant::now();
         Self {
             machine: Machine::new(config, now),
@@ -65,7 +65,7 @@ impl Table {
         self.asked.push(verb);
         if let Some(at) = self.failures.iter().position(|failure| *failure == verb) {
             self.failures.remove(at);
-            return Answer::Failed;
+            return Answer::Failed(None);
         }
         match written {
             None => Answer::Read(self.lease.clone()),
@@ -98,7 +98,7 @@ fn held(holder: &str) -> LeaseRecord {
 
 // LE1
 #[test]
-fn a_lease_that_does_not_exist_is_created() {
+fn missing_lease_is_created() {
     let mut table = Table::with(config(), None);
     assert!(table.attempt());
     let record = table.record();
@@ -111,7 +111,7 @@ fn a_lease_that_does_not_exist_is_created() {
 
 // LE1
 #[test]
-fn a_lease_without_holder_or_spec_is_taken() {
+fn lease_without_holder_or_spec_is_taken() {
     for record in [held(""), LeaseRecord::default()] {
         let before = record.transitions;
         let mut table = Table::holding(record);
@@ -127,7 +127,7 @@ fn a_lease_without_holder_or_spec_is_taken() {
 
 // LE1, INV-ELECT-1: what the record says of times is not believed, however old they are.
 #[test]
-fn a_lease_that_was_never_seen_before_is_respected_for_its_duration() {
+fn new_lease_is_respected_for_its_duration() {
     let mut table = Table::holding(held("other"));
     assert!(!table.attempt());
     table.advance(14);
@@ -140,7 +140,7 @@ fn a_lease_that_was_never_seen_before_is_respected_for_its_duration() {
 
 // LE1, INV-ELECT-1: a holder whose clock is an hour off is alive as long as its record changes.
 #[test]
-fn a_lease_that_changes_is_alive_whatever_the_clocks_say() {
+fn changing_lease_is_held_whatever_its_times_say() {
     for skew in [-3600, 3600] {
         let mut table = Table::holding(held("other"));
         for round in 0..10 {
@@ -159,7 +159,7 @@ fn a_lease_that_changes_is_alive_whatever_the_clocks_say() {
 
 // LE1: the duration is the holder's, not ours.
 #[test]
-fn a_lease_lasts_as_long_as_its_holder_says() {
+fn lease_lasts_for_duration_in_its_record() {
     let mut table = Table::holding(LeaseRecord::held_by("other", Duration::from_secs(60)));
     assert!(!table.attempt());
     table.advance(59);
@@ -170,7 +170,7 @@ fn a_lease_lasts_as_long_as_its_holder_says() {
 
 // LE1
 #[test]
-fn renewing_keeps_transitions_and_the_time_of_acquisition() {
+fn renewal_keeps_transitions_and_acquire_time() {
     let mut table = Table::holding(held(IDENTITY));
     assert!(table.attempt());
     let record = table.record();
@@ -183,7 +183,7 @@ fn renewing_keeps_transitions_and_the_time_of_acquisition() {
 
 // LE5
 #[test]
-fn renewals_skip_reading_until_one_fails() {
+fn renewal_skips_reading_until_one_fails() {
     let mut table = Table::with(config(), None);
     for _ in 0..3 {
         assert!(table.attempt());
@@ -198,7 +198,7 @@ fn renewals_skip_reading_until_one_fails() {
 
 // LE5: a lease that ran out locally is read before it is renewed.
 #[test]
-fn a_lease_that_has_ended_here_is_read_first() {
+fn ended_lease_is_read_before_it_is_taken() {
     let settings = config().renew_deadline(Duration::from_secs(14));
     let mut table = Table::with(settings, None);
     assert!(table.attempt());
@@ -211,10 +211,10 @@ fn a_lease_that_has_ended_here_is_read_first() {
 
 // INV-ELECT-2
 #[test]
-fn a_leader_gives_up_after_the_deadline_and_before_the_lease_ends() {
+fn leader_gives_up_after_deadline_before_lease_ends() {
     let mut table = Table::with(config(), None);
     assert!(table.attempt());
-    let (deadline, expiry) = (table.machine.deadline(), table.machine.expiry());
+    let (deadline, expiry) = (table.machine.deadline(), table.machine.lease_ends());
     assert_eq!(deadline, Some(table.now + Duration::from_secs(10)));
     assert_eq!(expiry, Some(table.now + Duration::from_secs(15)));
     for _ in 0..4 {
@@ -230,7 +230,7 @@ fn a_leader_gives_up_after_the_deadline_and_before_the_lease_ends() {
 
 // INV-ELECT-2
 #[test]
-fn a_leader_that_sees_another_stops_at_once() {
+fn leader_stops_at_once_when_another_holds_lease() {
     let mut table = Table::with(config(), None);
     assert!(table.attempt());
     table.write(&held("other"));
@@ -238,15 +238,12 @@ fn a_leader_that_sees_another_stops_at_once() {
     table.failures = vec!["update"];
     assert!(!table.attempt());
     assert_eq!(table.machine.loss(), Some(Loss::Taken));
-    assert_eq!(
-        table.machine.leader().map(|(holder, _)| holder),
-        Some("other")
-    );
+    assert_eq!(table.machine.leader(), Some("other"));
 }
 
 // INV-ELECT-1: the lease counts from before the request that renewed it.
 #[test]
-fn a_slow_answer_does_not_lengthen_the_lease() {
+fn slow_response_does_not_extend_lease() {
     let mut table = Table::with(config(), None);
     let sent = table.now;
     let request = table.machine.begin(table.now, wall(0));
@@ -271,7 +268,7 @@ fn a_slow_answer_does_not_lengthen_the_lease() {
 
 // LE2
 #[test]
-fn a_coordinated_elector_renews_its_own_lease_and_takes_no_other() {
+fn coordinated_elector_renews_own_lease_and_takes_no_other() {
     let settings = config().coordinated(true);
     for record in [None, Some(held("")), Some(held("other"))] {
         let mut table = Table::with(settings.clone(), record.clone());
@@ -288,7 +285,7 @@ fn a_coordinated_elector_renews_its_own_lease_and_takes_no_other() {
 
 // LE2
 #[test]
-fn a_coordinated_leader_stops_when_another_is_preferred() {
+fn coordinated_leader_stops_when_another_is_preferred() {
     let mut table = Table::with(config().coordinated(true), Some(held(IDENTITY)));
     assert!(table.attempt());
     let preferred_holder = Some("other".to_owned());
@@ -299,12 +296,16 @@ fn a_coordinated_leader_stops_when_another_is_preferred() {
     table.advance(2);
     table.failures = vec!["update"];
     assert!(!table.attempt());
-    assert_eq!(table.machine.loss(), Some(Loss::Taken));
+    assert_eq!(table.machine.loss(), Some(Loss::Unwanted));
+    // It has the rest of its lease to stop, and the lease to release.
+    let ends = table.now - Duration::from_secs(2) + Duration::from_secs(15);
+    assert_eq!(table.machine.lease_ends(), Some(ends));
+    assert!(table.machine.may_hold());
 }
 
 // LE4
 #[test]
-fn a_release_empties_the_own_lease_only() {
+fn release_clears_own_lease_only() {
     let table = Table::with(config(), None);
     let other = Lease::new("lease", &held("other"));
     assert_eq!(table.machine.release(&other, wall(5)), None);
@@ -322,7 +323,7 @@ fn a_release_empties_the_own_lease_only() {
 }
 
 #[test]
-fn tries_to_acquire_are_spread_and_renewals_are_regular() {
+fn acquire_attempts_are_jittered_and_renewals_regular() {
     let mut table = Table::holding(held("other"));
     let mut waits = Vec::new();
     for _ in 0..20 {
@@ -346,11 +347,14 @@ fn tries_to_acquire_are_spread_and_renewals_are_regular() {
 
 // LE5
 #[test]
-fn settings_that_do_not_fit_are_refused() {
+fn contradicting_settings_are_refused() {
     use crate::config::ConfigError;
     let seconds = Duration::from_secs;
     assert_eq!(config().validate(), Ok(()));
-    assert_eq!(Config::new("").validate(), Err(ConfigError::NoIdentity));
+    assert_eq!(
+        ElectionConfig::new("").validate(),
+        Err(ConfigError::NoIdentity)
+    );
     let lease = config().lease_duration(seconds(10)).validate();
     assert!(matches!(lease, Err(ConfigError::LeaseDuration { .. })));
     for period in [10, 9] {
@@ -365,6 +369,10 @@ fn settings_that_do_not_fit_are_refused() {
         config().retry_period(seconds(0)).validate(),
         Err(ConfigError::TooShort)
     );
+    let longest = Duration::from_secs(i32::MAX as u64);
+    assert_eq!(config().lease_duration(longest).validate(), Ok(()));
+    let long = config().lease_duration(longest + Duration::from_nanos(1));
+    assert_eq!(long.validate(), Err(ConfigError::TooLong));
     let short = config().lease_duration(Duration::from_millis(900));
     assert_eq!(short.validate(), Err(ConfigError::TooShort));
 }
