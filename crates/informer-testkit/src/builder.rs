@@ -1,4 +1,4 @@
-//! What can be set up before a server starts.
+//! The settings of a server before it starts.
 
 use std::fmt;
 use std::io;
@@ -8,12 +8,16 @@ use std::time::Duration;
 use jiff::Timestamp;
 use tokio::net::TcpListener;
 
+use crate::fault::{Fault, FaultRule, RequestMatcher};
 use crate::model::{Cluster, ClusterOptions};
 use crate::resource::ResourceType;
 use crate::server::ApiServer;
 use crate::shared::Shared;
 
-/// How a running server behaves.
+/// The longest time of anything: a year. No clock adds up endless times.
+pub(crate) const LONGEST: Duration = Duration::from_secs(365 * 24 * 3600);
+
+/// The settings of a running server.
 #[derive(Clone)]
 pub(crate) struct Settings {
     pub(crate) bookmark_period: Duration,
@@ -35,7 +39,7 @@ impl fmt::Debug for Settings {
     }
 }
 
-/// Sets an [`ApiServer`] up. Made by [`ApiServer::builder`].
+/// Builds an [`ApiServer`]. Made by [`ApiServer::builder`].
 ///
 /// ```
 /// use std::time::Duration;
@@ -62,6 +66,7 @@ pub struct ApiServerBuilder {
     options: ClusterOptions,
     resources: Vec<ResourceType>,
     cluster: Option<Cluster>,
+    faults: Vec<FaultRule>,
 }
 
 impl Default for ApiServerBuilder {
@@ -82,6 +87,7 @@ impl Default for ApiServerBuilder {
             },
             resources: Vec::new(),
             cluster: None,
+            faults: Vec::new(),
         }
     }
 }
@@ -99,32 +105,30 @@ impl ApiServerBuilder {
         self.address(SocketAddr::from((Ipv4Addr::LOCALHOST, port)))
     }
 
-    /// Makes a resource known beside the built-in ones. A `CustomResourceDefinition` that is
-    /// created later does so too.
+    /// Adds a resource to the built-in ones. Creating a `CustomResourceDefinition` later does so too.
     pub fn resource(mut self, resource: ResourceType) -> Self {
         self.resources.push(resource);
         self
     }
 
-    /// Sets how often a quiet watch gets a bookmark; the default is 60 seconds. A last one comes
+    /// Sets how often a quiet watch gets a bookmark, at least a millisecond; the default is 60 seconds. A last one is sent
     /// 2 seconds before the watch's timeout, or at half of a timeout below 4 seconds.
     pub fn bookmark_period(mut self, period: Duration) -> Self {
-        self.settings.bookmark_period = period.max(Duration::from_millis(1));
+        self.settings.bookmark_period = period.clamp(Duration::from_millis(1), LONGEST);
         self
     }
 
-    /// Sets how many changes of each resource a list or a new watch may go back; the default is
-    /// 10,000.
+    /// Sets how many changes of each resource a list or a new watch may go back; the default is 10,000.
     pub fn history_limit(mut self, changes: usize) -> Self {
         self.options.history_limit = changes;
         self
     }
 
-    /// Sets when a watcher counts as too slow, and its stream is ended: it took nothing for
-    /// `grace`, and at least `events` wait for it. The default is 1000 events and 2 seconds.
+    /// Sets when a watch counts as too slow, and is ended: it took nothing for `grace`, and at least `events` are
+    /// queued for it. The default is 1000 events and 2 seconds.
     pub fn slow_watches(mut self, events: usize, grace: Duration) -> Self {
         self.settings.watch_buffer = events;
-        self.settings.slow_watch_grace = grace.max(Duration::from_millis(1));
+        self.settings.slow_watch_grace = grace.clamp(Duration::from_millis(1), LONGEST);
         self
     }
 
@@ -140,41 +144,54 @@ impl ApiServerBuilder {
         self
     }
 
-    /// Sets whether the server speaks protobuf, for the kinds of Kubernetes itself and for metadata;
-    /// it does by default. Without it, it is as a foreign server: JSON is all that there is.
+    /// Sets whether the server has protobuf, for the kinds of Kubernetes itself and for metadata; it does by default.
+    /// Without it, it is like a foreign server with JSON alone.
     pub fn protobuf(mut self, spoken: bool) -> Self {
         self.settings.protobuf = spoken;
         self
     }
 
-    /// Answers 401 to every request without this bearer token.
+    /// Refuses every request without this bearer token with 401.
     pub fn token(mut self, token: impl Into<String>) -> Self {
         self.settings.token = Some(token.into());
         self
     }
 
-    /// Sets the seed of UIDs and generated names, which are otherwise different each time.
+    /// Sets the seed of UIDs and generated names, which otherwise differ each time.
     pub fn seed(mut self, seed: u64) -> Self {
         self.options.seed = seed;
         self
     }
 
-    /// Sets the revision before the first write. The standard namespaces take the next four.
+    /// Sets the revision before the first write, at most half of what a number of 64 bits holds. The standard namespaces
+    /// take the next four.
     pub fn first_revision(mut self, revision: u64) -> Self {
         self.options.first_revision = revision;
         self
     }
 
-    /// Serves this cluster, such as the one of a server that was stopped. The settings of new
-    /// clusters (history, namespaces, seed, first revision, streaming lists) are not applied to it.
+    /// Serves this cluster, such as that of a stopped server. The settings of new clusters (history, namespaces, seed,
+    /// first revision, streaming lists) are not applied to it.
     pub fn cluster(mut self, cluster: Cluster) -> Self {
         self.cluster = Some(cluster);
         self
     }
 
-    /// Makes a server without a socket, which [`ApiServer::lister_watcher`] alone reaches. Its clock
-    /// is tokio's: in a runtime whose time is paused, hours pass in a moment and every run is
-    /// repeatable, down to the order of events. Its address has port 0.
+    /// Fails the next matching requests, so many of them, from the first request on: as [`ApiServer::fail`], which the
+    /// first requests may precede.
+    pub fn fail(mut self, matcher: RequestMatcher, fault: impl Into<Fault>, times: usize) -> Self {
+        self.faults.push(FaultRule {
+            matcher,
+            fault: fault.into(),
+            skip: 0,
+            times,
+        });
+        self
+    }
+
+    /// Builds a server without a socket, which only [`ApiServer::lister_watcher`] reaches. Its clock is tokio's: in a
+    /// runtime whose time is paused, hours pass in a moment and every run is repeatable, down to the order of events.
+    /// Its address has port 0.
     pub fn in_memory(self) -> ApiServer {
         ApiServer::unconnected(self.shared())
     }
@@ -185,7 +202,11 @@ impl ApiServerBuilder {
         for resource in self.resources {
             cluster.register(resource);
         }
-        Shared::new(cluster, self.settings)
+        let shared = Shared::new(cluster, self.settings);
+        for rule in self.faults {
+            shared.faults.lock().push(rule);
+        }
+        shared
     }
 
     /// Starts the server on the current tokio runtime.

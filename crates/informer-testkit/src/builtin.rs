@@ -1,4 +1,4 @@
-//! The kinds a fresh server knows: the common ones of Kubernetes' own API groups.
+//! The built-in kinds: the common ones of Kubernetes' own API groups.
 
 use crate::resource::ResourceType;
 
@@ -7,7 +7,7 @@ const CLUSTER: bool = false;
 const STATUS: bool = true;
 const NO_STATUS: bool = false;
 
-/// Kind, plural, short names, namespaced, status subresource.
+/// Kind, plural, short names, whether namespaced, whether with a status subresource.
 type Row = (
     &'static str,
     &'static str,
@@ -16,8 +16,8 @@ type Row = (
     bool,
 );
 
-/// Group, version and the kinds in it. The first group that has a plural wins when a name is
-/// looked up without a group, so core comes first and `autoscaling/v2` before `v1`.
+/// Group, version and the kinds in it. The first group that has a plural counts for a name without a group, so core is
+/// before others and `autoscaling/v2` before `v1`.
 const GROUPS: &[(&str, &str, &[Row])] = &[
     (
         "",
@@ -344,7 +344,7 @@ const SELECTABLE: &[(&str, &str, &[Field])] = &[
     ),
 ];
 
-/// All built-in types.
+/// Returns all built-in types.
 pub(crate) fn resource_types() -> Vec<ResourceType> {
     let rows = GROUPS
         .iter()

@@ -1,65 +1,63 @@
-//! Scripted misbehaviour: which requests it hits, and what happens to them.
+//! Scripted faults: the requests that they hit, and their effect.
 
 use std::collections::VecDeque;
 use std::time::Duration;
 
 use bytes::Bytes;
+use informer_wire::Status;
 
 use crate::request::{RequestRecord, Verb};
-use crate::status::Status;
+use crate::status;
 
-/// What happens to a request instead of, or on top of, the true answer.
+/// The effect on a request instead of, or on top of, the true response.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Fault {
-    /// This answer, whatever was asked.
+    /// This response, whatever the request.
     Answer(Answer),
-    /// A watch opens with 200, and the stream holds this `ERROR` event alone, then ends.
+    /// A watch opens with 200, sends this `ERROR` event alone, and ends.
     ErrorEvent(Status),
-    /// No answer at all while the client waits; not even headers.
+    /// No response while the client waits; not even headers.
     HoldOpen,
-    /// The true answer, but later by this much.
+    /// The true response, later by this much.
     Delay(Duration),
-    /// The true answer, but the connection breaks after this many bytes of the body.
+    /// The true response, but the connection breaks after this many bytes of the body.
     Cut {
-        /// Bytes of the body that still arrive.
+        /// The number of bytes of the body that are sent.
         after: u64,
     },
-    /// The true answer, but the body ends after this many bytes, as if that were all.
+    /// The true response, but the body ends after this many bytes, as if complete.
     End {
-        /// Bytes of the body that arrive.
+        /// The number of bytes of the body that are sent.
         after: u64,
     },
-    /// The true answer, but after this many bytes of the body nothing comes any more; the
-    /// connection stays open.
+    /// The true response, but nothing follows after this many bytes of the body; the connection stays open.
     Stall {
-        /// Bytes of the body that arrive.
+        /// The number of bytes of the body that are sent.
         after: u64,
     },
-    /// The connection breaks before any answer.
+    /// The connection breaks before any response.
     Disconnect,
-    /// Nobody listens: in memory the connection is refused; over HTTP, where it was accepted
-    /// already, it breaks.
+    /// The connection is refused in memory; over HTTP, where it is accepted already, it breaks.
     Refuse,
-    /// These bytes, then the true body. Whole lines before a watch are events that nobody sent.
+    /// These bytes, then the true body. Whole lines before a watch are events that the server did not send.
     Before(Bytes),
-    /// The true answer, but its body comes in pieces of `bytes`, one at a time.
+    /// The true response, but its body is sent in pieces of `bytes`.
     Trickle {
-        /// How long a piece is; at least one byte.
+        /// The length of a piece; at least one byte.
         bytes: usize,
         /// The time before each piece.
         every: Duration,
     },
-    /// The true answer to the request without these query parameters, as from a server that does
-    /// not know them.
+    /// The true response to the request without these query parameters, as from a server that does not know them.
     Ignore(Vec<String>),
-    /// A streaming list without the mark at the end of the present state.
-    Unmarked,
-    /// The present state of a streaming list comes in another order, some of it twice.
+    /// A streaming list without the bookmark `initial-events-end`.
+    WithoutInitialEventsEnd,
+    /// A streaming list whose initial events are in another order, some of them twice.
     Shuffled(u64),
 }
 
-/// A whole answer: status code, headers, body.
+/// A whole response: status code, headers, body.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answer {
     code: u16,
@@ -68,7 +66,7 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// An answer in plain text, as proxies and early filters give it.
+    /// Makes a response in plain text, as proxies and early filters send it.
     pub fn text(code: u16, body: impl Into<Bytes>) -> Self {
         Self {
             code,
@@ -78,7 +76,7 @@ impl Answer {
         .header("content-type", "text/plain; charset=utf-8")
     }
 
-    /// An answer in JSON.
+    /// Makes a response in JSON.
     pub fn json(code: u16, body: impl Into<Bytes>) -> Self {
         Self {
             code,
@@ -88,14 +86,14 @@ impl Answer {
         .header("content-type", "application/json")
     }
 
-    /// Adds a header. What is no valid header is left out of the answer.
+    /// Adds a header. An invalid one is left out.
     #[must_use]
     pub fn header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.headers.push((name.into(), value.into()));
         self
     }
 
-    /// The first value of a header; names are compared as HTTP does.
+    /// Returns the first value of a header; names are compared as HTTP does.
     pub fn header_value(&self, name: &str) -> Option<&str> {
         let mut values = self.headers.iter();
         let found = values.find(|(known, _)| known.eq_ignore_ascii_case(name));
@@ -116,20 +114,19 @@ impl Answer {
 }
 
 impl From<Status> for Answer {
-    /// The answer a real server makes of a status: JSON, with `Retry-After` if it says so.
+    /// Makes the response of a real server with this status: JSON, with `Retry-After` if it has one.
     fn from(status: Status) -> Self {
         // A real server indents this one.
-        let body = match status.code() {
-            406 => status.to_pretty_json(),
-            _ => status.to_json(),
+        let body = match status.code {
+            406 => status::to_pretty_json(&status),
+            _ => status::to_json(&status),
         };
-        let answer = Self::json(status.code(), body);
-        match status
-            .details()
-            .map_or(0, |details| details.retry_after_seconds)
-        {
-            0 => answer,
-            seconds => answer.header("retry-after", seconds.to_string()),
+        // Of a success no server writes the code.
+        let code = if status.code == 0 { 200 } else { status.code };
+        let answer = Self::json(code, body);
+        match status.retry_after() {
+            None => answer,
+            Some(wait) => answer.header("retry-after", wait.as_secs().to_string()),
         }
     }
 }
@@ -146,7 +143,7 @@ impl From<Status> for Fault {
     }
 }
 
-/// Which requests a fault hits: those that fit everything that was set.
+/// Selects the requests that a fault hits: those that match everything that is set.
 ///
 /// ```
 /// use informer_testkit::{RequestMatcher, Verb};
@@ -166,12 +163,12 @@ pub struct RequestMatcher {
 }
 
 impl RequestMatcher {
-    /// Every request.
+    /// Matches every request.
     pub fn any() -> Self {
         Self::default()
     }
 
-    /// Requests with this verb.
+    /// Matches requests with this verb.
     pub fn verb(verb: Verb) -> Self {
         Self {
             verb: Some(verb),
@@ -179,43 +176,43 @@ impl RequestMatcher {
         }
     }
 
-    /// Only requests for this resource, by its plural.
+    /// Matches only requests for this resource, by its plural.
     pub fn resource(mut self, plural: impl Into<String>) -> Self {
         self.resource = Some(plural.into());
         self
     }
 
-    /// Only requests within this namespace.
+    /// Matches only requests within this namespace.
     pub fn namespace(mut self, namespace: impl Into<String>) -> Self {
         self.namespace = Some(namespace.into());
         self
     }
 
-    /// Only requests for one object of this name.
+    /// Matches only requests for one object of this name.
     pub fn name(mut self, name: impl Into<String>) -> Self {
         self.name = Some(name.into());
         self
     }
 
-    /// Only requests with this path, such as `/version`.
+    /// Matches only requests with this path, such as `/version`.
     pub fn path(mut self, path: impl Into<String>) -> Self {
         self.path = Some(path.into());
         self
     }
 
-    /// Only requests with this query parameter, whatever its value.
+    /// Matches only requests with this query parameter, whatever its value.
     pub fn has_query(mut self, key: impl Into<String>) -> Self {
         self.query.push((key.into(), None));
         self
     }
 
-    /// Only requests with this query parameter and value.
+    /// Matches only requests with this query parameter and value.
     pub fn query(mut self, key: impl Into<String>, value: impl Into<String>) -> Self {
         self.query.push((key.into(), Some(value.into())));
         self
     }
 
-    /// Whether a request fits.
+    /// Returns `true` if a request matches.
     pub fn matches(&self, request: &RequestRecord) -> bool {
         let fits = |wanted: &Option<String>, is: &str| wanted.as_ref().is_none_or(|w| w == is);
         self.verb.is_none_or(|verb| verb == request.verb)
@@ -231,25 +228,25 @@ impl RequestMatcher {
     }
 }
 
-/// One entry of the script: it lets some matching requests pass, then hits some.
+/// One entry of the script: it skips some matching requests, then hits some.
 #[derive(Clone, Debug)]
 pub(crate) struct FaultRule {
     pub(crate) matcher: RequestMatcher,
     pub(crate) fault: Fault,
-    /// Matching requests still to be let through.
+    /// The number of matching requests still to be skipped.
     pub(crate) skip: usize,
-    /// Requests still to be hit.
+    /// The number of requests still to be hit.
     pub(crate) times: usize,
 }
 
-/// The rules in force. The first rule that matches a request takes it; a used-up one goes.
+/// The rules in force. The first rule that matches a request takes it; a used-up one is removed.
 #[derive(Debug, Default)]
 pub(crate) struct FaultQueue {
     rules: VecDeque<FaultRule>,
     source: Option<FaultSource>,
 }
 
-/// Decides for each request that the script leaves alone.
+/// Decides for each request without a rule.
 pub(crate) struct FaultSource(pub(crate) Box<Decide>);
 
 type Decide = dyn FnMut(&RequestRecord) -> Option<Fault> + Send;
@@ -275,7 +272,7 @@ impl FaultQueue {
         self.rules.is_empty()
     }
 
-    /// The fault for a request, if the script or else the source has one.
+    /// Returns the fault of a request, if a rule or the source has one.
     pub(crate) fn take_any(&mut self, request: &RequestRecord) -> Option<Fault> {
         self.take(request)
             .or_else(|| self.source.as_mut().and_then(|source| source.0(request)))
@@ -285,7 +282,7 @@ impl FaultQueue {
         self.source = source;
     }
 
-    /// The fault for a request, if one is due.
+    /// Returns the fault of a request, if a rule has one.
     pub(crate) fn take(&mut self, request: &RequestRecord) -> Option<Fault> {
         let at = self
             .rules
@@ -323,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn rules_hit_in_order_and_only_as_often_as_they_say() {
+    fn fault_rules_hit_in_order_and_as_often_as_set() {
         let mut faults = FaultQueue::default();
         let watch = RequestMatcher::verb(Verb::Watch).resource("pods");
         let rule = |matcher: &RequestMatcher, fault: Fault, skip, times| FaultRule {
@@ -351,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn a_matcher_looks_at_the_query() {
+    fn matcher_checks_the_query() {
         let second_page = RequestMatcher::verb(Verb::List).has_query("continue");
         assert!(second_page.matches(&request(Verb::List, "pods", &[("continue", "abc")])));
         assert!(!second_page.matches(&request(Verb::List, "pods", &[("limit", "5")])));

@@ -1,9 +1,9 @@
 //! A Kubernetes API server in memory, over real HTTP, for tests of controllers and informers.
 //!
-//! [`ApiServer`] listens on loopback and answers lists, watches and writes of any resource as a
+//! [`ApiServer`] listens on loopback and serves lists, watches and writes of any resource as a
 //! real server does: the same resource versions and paging, the same errors, the same shapes down
 //! to the order of keys. A test holds the server in its own process, so it can write objects
-//! directly, forget history, break connections and read which requests came.
+//! directly, drop history, break connections and read the requests it received.
 //!
 //! ```
 //! use informer_testkit::{ApiServer, Fault, RequestMatcher, Status, Verb};
@@ -19,7 +19,7 @@
 //!
 //! // Script what goes wrong: the next list is answered with 429, and the next watch breaks off
 //! // after a hundred bytes.
-//! let busy = Status::new(429, "TooManyRequests", "slow down").retry_after(1);
+//! let busy = Status::failure(429, "TooManyRequests", "slow down").with_retry_after(1);
 //! server.fail_next(RequestMatcher::verb(Verb::List).resource("pods"), busy);
 //! server.fail_next(RequestMatcher::verb(Verb::Watch), Fault::Cut { after: 100 });
 //!
@@ -39,13 +39,13 @@
 //! - **Resources**: the common kinds of Kubernetes' own groups, any [`ResourceType`] that is
 //!   registered, and any `CustomResourceDefinition` that is created.
 //! - **Lists** with label and field selectors, paging over a snapshot, every rule of
-//!   `resourceVersion` and `resourceVersionMatch`, 410 for what is too old, 504 for what is too
+//!   `resourceVersion` and `resourceVersionMatch`, 410 for revisions that are too old, 504 for those too
 //!   new; whole, as metadata, or as a table.
 //! - **Watches** with bookmarks, timeouts, streaming lists (`sendInitialEvents`), a window of
 //!   history, selectors that objects enter and leave, and the end of watchers that do not read.
 //! - **Writes**: create, replace, JSON, merge and strategic merge patch, delete with finalizers
 //!   and preconditions, deletion of collections, the `/status` subresource, dry runs. Namespaces
-//!   come into being by themselves, and take their contents along.
+//!   are created when needed, and deleted with their contents.
 //! - **`kubectl`** works against it: discovery, `get`, `apply`, `delete`; see
 //!   [`ApiServer::kubeconfig`].
 //! - **Faults**: one [`Fault`] for each request that fits a [`RequestMatcher`];
@@ -57,7 +57,7 @@
 //!
 //! # What it does not do
 //!
-//! There is no TLS, no compression and no YAML. It answers in protobuf, but takes none: sending it is
+//! There is no TLS, no compression and no YAML. It sends protobuf, but accepts none: a request with it is
 //! answered with 415, which rules out those commands of `kubectl` that send typed objects, such as
 //! `kubectl create configmap`. There is no authorisation beyond one bearer
 //! token, no admission, no validation against schemas, no conversion between versions, no
@@ -89,7 +89,7 @@ mod resource;
 mod selector;
 mod server;
 mod shared;
-mod status;
+pub mod status;
 mod table;
 mod time;
 mod workload;
@@ -97,9 +97,11 @@ mod workload;
 pub use self::builder::ApiServerBuilder;
 pub use self::fault::{Answer, Fault, RequestMatcher};
 pub use self::memory::{MemoryBody, MemoryList, MemoryListerWatcher, MemoryWatch};
-pub use self::patch::Patch;
 pub use self::request::{RequestRecord, Verb};
 pub use self::resource::ResourceType;
 pub use self::server::{ApiServer, StreamEnd};
-pub use self::status::{Status, StatusCause, StatusDetails};
 pub use self::workload::{Changes, RunningWorkload, Workload};
+// Part of our interface, so that tests need not depend on the crate that has them.
+pub use informer_wire::{
+    DeleteOptions, Deleted, Patch, Preconditions, Propagation, Status, StatusCause, StatusDetails,
+};

@@ -12,7 +12,7 @@ use tokio::task::JoinSet;
 use crate::http;
 use crate::shared::Shared;
 
-/// How long answers under way may take after the server was told to stop.
+/// The time that running responses have after the server was stopped.
 const DRAIN: Duration = Duration::from_secs(1);
 
 /// Accepts connections until the server stops. Owns them: they end with this task.

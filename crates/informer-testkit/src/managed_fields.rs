@@ -1,11 +1,11 @@
-//! The `fieldsV1` of a managed fields entry: which fields of an object somebody owns.
+//! The `fieldsV1` of a managed fields entry: the fields of an object that a manager owns.
 
 use serde_json::{Map, Value, json};
 
-/// What list entries are told apart by, the first that an entry has.
+/// The keys that identify list entries; the first that an entry has counts.
 const LIST_KEYS: [&str; 6] = ["containerPort", "ip", "mountPath", "name", "type", "uid"];
 
-/// The field set of a value: each field that is there, down to lists without keys.
+/// Returns the field set of a value: each of its fields, down to lists without keys.
 pub(crate) fn fields_v1(value: &Value) -> Value {
     match value {
         Value::Object(object) => {
@@ -19,7 +19,7 @@ pub(crate) fn fields_v1(value: &Value) -> Value {
     }
 }
 
-/// `None` when the entries have no key, so that the list is owned as a whole.
+/// Returns the field set of a list; `None` if its entries have no key, so that the list is owned as a whole.
 fn list_fields(entries: &[Value]) -> Option<Value> {
     let key = LIST_KEYS
         .iter()
@@ -40,7 +40,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lists_with_keys_are_entered_and_others_are_not() {
+    fn field_set_enters_lists_with_keys_only() {
         let object = json!({"spec": {
             "containers": [{"name": "a", "args": ["x", "y"]}],
             "tolerations": [{"operator": "Exists"}],

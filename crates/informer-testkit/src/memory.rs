@@ -25,15 +25,15 @@ use crate::server::ApiServer;
 use crate::shared::Shared;
 
 impl ApiServer {
-    /// Lists and watches a resource of this server without a socket, in one namespace or in all
-    /// (`None`). Requests meet the same faults, and their bodies are read by the same decoders, as
-    /// over HTTP; but nothing waits for a real network, so that a test may pause tokio's clock.
+    /// Returns a lister-watcher of a resource of this server without a socket, in one namespace or in all (`None`).
+    /// Requests meet the same faults, and their bodies are decoded the same way, as over HTTP; but nothing waits for a
+    /// real network, so that a test may pause tokio's clock.
     ///
     /// ```
     /// use informer_reflector::Reflector;
     /// use informer_store::Store;
     /// use informer_testkit::ApiServer;
-    /// use informer_wire::{Metadata, Resource, Scope};
+    /// use informer_wire::{PartialObjectMetadata, Resource, Scope};
     /// use serde_json::json;
     /// use std::sync::Arc;
     /// use tokio_util::sync::CancellationToken;
@@ -44,7 +44,7 @@ impl ApiServer {
     /// server.create("pods", json!({"metadata": {"namespace": "web", "name": "a"}}))?;
     ///
     /// let pods = Resource::new("", "v1", "Pod", "pods", Scope::Namespaced);
-    /// let store = Arc::new(Store::<Metadata>::new());
+    /// let store = Arc::new(Store::<PartialObjectMetadata>::new());
     /// let reflector = Reflector::new(server.lister_watcher(&pods, None), Arc::clone(&store));
     /// let stop = CancellationToken::new();
     /// let running = tokio::spawn(reflector.run(stop.clone()));
@@ -108,7 +108,7 @@ impl<K: FromWire> MemoryListerWatcher<K> {
     }
 }
 
-/// What an answer that is no success says.
+/// Makes the error of a response that is no success.
 async fn refusal(answer: Response<Body>) -> ListWatchError {
     let header = |name: &str| {
         let value = answer
@@ -142,11 +142,11 @@ impl<K: FromWire + Object> ListerWatcher for MemoryListerWatcher<K> {
     type List = MemoryList<K>;
     type Watch = MemoryWatch<K>;
 
-    async fn list(&self, request: ListRequest) -> Result<MemoryList<K>, ListWatchError> {
+    async fn list(&self, request: ListRequest<K>) -> Result<MemoryList<K>, ListWatchError> {
         let answer = self.ask(ReadVerb::List, &request.options).await?;
         let mut decoder = ListDecoder::new(WireFormat::Json, self.decode_options());
-        if let Some(known) = request.known {
-            decoder = decoder.known(known);
+        if let Some(newest) = request.newest {
+            decoder = decoder.newest(newest);
         }
         Ok(DecodedBody::new(MemoryBody(answer.into_body()), decoder))
     }
@@ -155,11 +155,11 @@ impl<K: FromWire + Object> ListerWatcher for MemoryListerWatcher<K> {
         self.watch_list(ListRequest::new(options)).await
     }
 
-    async fn watch_list(&self, request: ListRequest) -> Result<MemoryWatch<K>, ListWatchError> {
+    async fn watch_list(&self, request: ListRequest<K>) -> Result<MemoryWatch<K>, ListWatchError> {
         let answer = self.ask(ReadVerb::Watch, &request.options).await?;
         let mut decoder = WatchDecoder::new(WireFormat::Json, self.decode_options());
-        if let Some(known) = request.known {
-            decoder = decoder.known(known);
+        if let Some(newest) = request.newest {
+            decoder = decoder.newest(newest);
         }
         Ok(DecodedBody::new(MemoryBody(answer.into_body()), decoder))
     }
@@ -189,7 +189,7 @@ impl<K> fmt::Debug for MemoryListerWatcher<K> {
     }
 }
 
-/// The bytes of an answer.
+/// The bytes of a response.
 pub struct MemoryBody(Body);
 
 impl Stream for MemoryBody {

@@ -23,23 +23,23 @@ use informer_wire::schema::{Field, Form, Message, Scalar};
 use jiff::Timestamp;
 use serde_json::{Map, Value};
 
-/// The media type of what is written here.
+/// The media type of this format.
 pub const MEDIA_TYPE: &str = "application/vnd.kubernetes.protobuf";
 
-/// Why an object has no protobuf.
+/// An object that has no protobuf.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum EncodeError {
-    /// The kind is none of Kubernetes' own.
+    /// The kind is not Kubernetes' own.
     UnknownKind {
-        /// The group and version, as `apps/v1`.
+        /// The group and version, such as `apps/v1`.
         api_version: String,
         /// The kind.
         kind: String,
     },
     /// A value is not of the type that the field has.
     WrongType {
-        /// Where it stands, as `.spec.replicas`.
+        /// The place of the value, such as `.spec.replicas`.
         path: String,
     },
 }
@@ -60,8 +60,8 @@ impl fmt::Display for EncodeError {
 
 impl std::error::Error for EncodeError {}
 
-/// Writes an object, a list or a `Status` in its envelope, as the body of an answer. Its JSON must say its
-/// `apiVersion` and `kind`.
+/// Writes an object, a list or a `Status` in its envelope, as the body of a response. Its JSON must have `apiVersion`
+/// and `kind`.
 ///
 /// # Errors
 /// When the kind has no protobuf, or a value is not of its field's type.
@@ -75,7 +75,7 @@ pub fn object(json: &Value) -> Result<Vec<u8>, EncodeError> {
     ))
 }
 
-/// Writes the bare message of an object of this kind, as it stands in a list.
+/// Writes the bare message of an object of this kind, as in a list.
 ///
 /// # Errors
 /// When the kind has no protobuf, or a value is not of its field's type.
@@ -101,7 +101,8 @@ pub fn envelope(api_version: &str, kind: &str, message: &[u8]) -> Vec<u8> {
     out
 }
 
-/// The start of an envelope with the first part of its message, of which so many bytes follow, and the envelope's end.
+/// Returns the start of an envelope with the first part of its message, of which so many bytes follow, and the
+/// envelope's end.
 pub(crate) fn envelope_around(
     api_version: &str,
     kind: &str,
@@ -121,7 +122,7 @@ pub(crate) fn envelope_around(
     (start, end)
 }
 
-/// How long these bytes are as a field of a number below 16.
+/// Returns the length of these bytes as a field of a number below 16.
 pub(crate) fn bytes_length(bytes: &[u8]) -> usize {
     let mut head = Vec::new();
     write_head(1, bytes.len(), &mut head);
@@ -169,7 +170,7 @@ fn write_number(no: u32, value: u64, out: &mut Vec<u8>) {
 /// The place of a value of the wrong type, from the inside out.
 type Place = Vec<String>;
 
-/// Adds a step to the place of what went wrong.
+/// Adds a step to the place of an error.
 fn within<T>(step: impl FnOnce() -> String, result: Result<T, Place>) -> Result<T, Place> {
     result.map_err(|mut place| {
         place.push(step());

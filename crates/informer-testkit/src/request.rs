@@ -1,11 +1,11 @@
-//! What a request asks for, read from its method, path and query; also what the log keeps of it.
+//! Requests, read from method, path and query; also what the log keeps of them.
 
 use std::collections::VecDeque;
 use std::time::SystemTime;
 
 use percent_encoding::percent_decode_str;
 
-/// What a request does, in the words of Kubernetes' authorisation.
+/// The verb of a request, as in Kubernetes' authorisation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Verb {
@@ -34,7 +34,7 @@ pub enum Verb {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RequestRecord {
-    /// When it arrived.
+    /// The time at which it was received.
     pub time: SystemTime,
     /// The HTTP method.
     pub method: String,
@@ -42,7 +42,7 @@ pub struct RequestRecord {
     pub path: String,
     /// The query parameters in the order in which they were sent, decoded.
     pub query: Vec<(String, String)>,
-    /// What it does.
+    /// The verb.
     pub verb: Verb,
     /// The API group; empty for the core group and for paths that name no resource.
     pub group: String,
@@ -74,7 +74,7 @@ impl RequestRecord {
         record
     }
 
-    /// A request that was never text.
+    /// Makes a request from its parts, without a text.
     pub(crate) fn of_parts(
         method: &str,
         path: &str,
@@ -107,7 +107,7 @@ impl RequestRecord {
         }
     }
 
-    /// The first value of a query parameter.
+    /// Returns the first value of a query parameter.
     pub fn query_value(&self, key: &str) -> Option<&str> {
         self.query
             .iter()
@@ -115,14 +115,19 @@ impl RequestRecord {
             .map(|(_, value)| value.as_str())
     }
 
-    /// Whether a query parameter is there and says yes, as Kubernetes reads it: anything but
-    /// `false` and `0`.
+    /// Returns all values of a query parameter.
+    pub(crate) fn query_values<'a>(&'a self, key: &'a str) -> impl Iterator<Item = &'a str> {
+        let all = self.query.iter().filter(move |(known, _)| known == key);
+        all.map(|(_, value)| value.as_str())
+    }
+
+    /// Returns whether a query parameter is set, as Kubernetes reads it: anything but `false` and `0`.
     pub(crate) fn query_flag(&self, key: &str) -> Option<bool> {
         let value = self.query_value(key)?;
         Some(value != "0" && !value.eq_ignore_ascii_case("false"))
     }
 
-    /// The decoded segments of the path.
+    /// Returns the decoded segments of the path.
     pub(crate) fn segments(&self) -> Vec<String> {
         self.path
             .split('/')
@@ -175,7 +180,7 @@ impl RequestRecord {
     }
 }
 
-/// How many requests the log keeps; older ones go first.
+/// The most requests that the log keeps; older ones are dropped first.
 const LOG_LIMIT: usize = 100_000;
 
 /// The last requests, oldest first.
@@ -221,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_name_resources() {
+    fn path_names_its_resource() {
         for (method, path, query, verb, expected) in [
             (
                 "GET",

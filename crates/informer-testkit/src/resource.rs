@@ -1,12 +1,14 @@
-//! What kind of objects a server holds: one `ResourceType` a kind, and the registry of all of them.
+//! Kinds of objects: one `ResourceType` for each, and the registry of all of them.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::builtin;
-use crate::status::Status;
+use informer_wire::Status;
 
-/// One kind of object: where its collection lies in the API and how its objects look on the wire.
+use crate::builtin;
+use crate::status;
+
+/// One kind of objects: the place of its collection in the API and the shape of its objects on the wire.
 ///
 /// ```
 /// use informer_testkit::ResourceType;
@@ -24,20 +26,20 @@ pub struct ResourceType {
     pub version: String,
     /// The kind of one object, such as `Pod`.
     pub kind: String,
-    /// The kind of a list, usually the kind with `List` behind it.
+    /// The kind of a list, usually the kind with `List` appended.
     pub list_kind: String,
-    /// The plural in lower case, as it stands in paths.
+    /// The plural in lower case, which paths have.
     pub plural: String,
     /// The singular in lower case.
     pub singular: String,
     /// Abbreviations that `kubectl` understands.
     pub short_names: Vec<String>,
-    /// Whether objects live in namespaces.
+    /// Whether objects have a namespace.
     pub namespaced: bool,
     /// Whether the objects look like custom resources on the wire: keys in alphabetical order, and
     /// `apiVersion` and `kind` also in lists.
     pub custom: bool,
-    /// Whether there is a `/status` subresource, so that requests to the main one leave it alone.
+    /// Whether there is a `/status` subresource, so that requests to the main one do not change it.
     pub has_status: bool,
     /// The fields a field selector may name beside `metadata.name` and `metadata.namespace`, each
     /// with the value an object without that field has.
@@ -45,7 +47,7 @@ pub struct ResourceType {
 }
 
 impl ResourceType {
-    /// A namespaced custom resource without a status subresource.
+    /// Makes a namespaced custom resource without a status subresource.
     pub fn new(
         group: impl Into<String>,
         version: impl Into<String>,
@@ -68,7 +70,7 @@ impl ResourceType {
         }
     }
 
-    /// The objects live in no namespace.
+    /// Makes it cluster-scoped.
     #[must_use]
     pub fn cluster_scoped(mut self) -> Self {
         self.namespaced = false;
@@ -102,7 +104,7 @@ impl ResourceType {
         self
     }
 
-    /// `version` for the core group, otherwise `group/version`.
+    /// Returns `version` for the core group, otherwise `group/version`.
     pub fn api_version(&self) -> String {
         if self.group.is_empty() {
             return self.version.clone();
@@ -110,7 +112,7 @@ impl ResourceType {
         format!("{}/{}", self.group, self.version)
     }
 
-    /// The plural with its group behind it, as error messages name a resource.
+    /// Returns the plural and its group, as error messages name a resource.
     pub fn qualified(&self) -> String {
         if self.group.is_empty() {
             return self.plural.clone();
@@ -118,7 +120,7 @@ impl ResourceType {
         format!("{}.{}", self.plural, self.group)
     }
 
-    /// The name under which all versions of this resource share one collection.
+    /// Returns the name under which all versions of this resource share one collection.
     pub(crate) fn group_resource(&self) -> GroupResource {
         GroupResource {
             group: self.group.clone(),
@@ -126,8 +128,8 @@ impl ResourceType {
         }
     }
 
-    /// Events have no watch cache in a real server: no bookmarks of the clock, and `limit` counts
-    /// at resource version 0 too.
+    /// Returns `true` unless the resource is events, which have no watch cache in a real server: no regular bookmarks,
+    /// and `limit` counts at resource version 0 too.
     pub(crate) fn has_watch_cache(&self) -> bool {
         !(self.plural == "events" && matches!(self.group.as_str(), "" | "events.k8s.io"))
     }
@@ -140,21 +142,21 @@ impl ResourceType {
     }
 }
 
-/// A group and a plural: what storage is keyed by.
+/// A group and a plural: the key of storage.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct GroupResource {
     pub(crate) group: String,
     pub(crate) plural: String,
 }
 
-/// Every resource a server knows, in the order in which they were registered.
+/// All resources of a server, in the order of their registration.
 #[derive(Debug)]
 pub(crate) struct Registry {
     types: Vec<Arc<ResourceType>>,
 }
 
 impl Registry {
-    /// A registry of the built-in kinds.
+    /// Makes a registry of the built-in kinds.
     pub(crate) fn with_builtin() -> Self {
         Self {
             types: builtin::resource_types()
@@ -185,7 +187,7 @@ impl Registry {
             .retain(|known| known.group != group || known.plural != plural);
     }
 
-    /// The type at a path of the API.
+    /// Returns the type of a path of the API.
     pub(crate) fn find(
         &self,
         group: &str,
@@ -197,8 +199,7 @@ impl Registry {
         })
     }
 
-    /// The type that a person means by `pods`, `po`, `v1/pods`, `apps/v1/deployments`,
-    /// `deployments.apps` or `Pod`.
+    /// Returns the type of a name: `pods`, `po`, `v1/pods`, `apps/v1/deployments`, `deployments.apps` or `Pod`.
     pub(crate) fn resolve(&self, name: &str) -> Result<Arc<ResourceType>, Status> {
         let mut parts = name.rsplitn(3, '/');
         let plural = parts.next().unwrap_or_default();
@@ -209,14 +210,14 @@ impl Registry {
                 .iter()
                 .find(|known| known.answers_to(name) || known.kind == name),
         };
-        found.cloned().ok_or_else(Status::unknown_resource)
+        found.cloned().ok_or_else(status::unknown_resource)
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Arc<ResourceType>> {
         self.types.iter()
     }
 
-    /// The versions of each group in the order of registration; the core group is the empty one.
+    /// Returns the versions of each group in the order of registration; the core group is the empty one.
     pub(crate) fn groups(&self) -> BTreeMap<&str, Vec<&str>> {
         let mut groups: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
         for known in &self.types {
@@ -234,7 +235,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_resource_is_found_by_every_name_people_use() {
+    fn resource_is_found_by_every_name() {
         let registry = Registry::with_builtin();
         for name in [
             "deployments",
@@ -259,9 +260,9 @@ mod tests {
             registry.resolve("events.k8s.io/v1/events").unwrap().group,
             "events.k8s.io"
         );
-        assert_eq!(registry.resolve("widgets").unwrap_err().code(), 404);
+        assert_eq!(registry.resolve("widgets").unwrap_err().code, 404);
         assert_eq!(
-            registry.resolve("apps/v2/deployments").unwrap_err().code(),
+            registry.resolve("apps/v2/deployments").unwrap_err().code,
             404
         );
     }

@@ -1,10 +1,11 @@
-//! The server as a test holds it: its life from `start` to `shutdown`, and what can be done to it.
+//! The server in a test: from `start` to `shutdown`.
 
 use std::fmt;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
+use informer_wire::{DeleteOptions, Deleted, Patch, Status};
 use jiff::Timestamp;
 use serde_json::Value;
 use tokio::net::TcpListener;
@@ -13,14 +14,12 @@ use tokio::task::JoinHandle;
 use crate::builder::ApiServerBuilder;
 use crate::fault::{Fault, FaultRule, FaultSource, RequestMatcher};
 use crate::listener::accept;
-use crate::model::{Cluster, ClusterOptions, DeleteOptions, ListOptions, Page, WriteOptions};
-use crate::patch::Patch;
+use crate::model::{Cluster, ClusterOptions, ListOptions, Page, WriteOptions};
 use crate::request::RequestRecord;
 use crate::resource::ResourceType;
 use crate::shared::Shared;
-use crate::status::Status;
 
-/// How an open watch stream is ended.
+/// The way in which an open watch ends.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum StreamEnd {
@@ -31,7 +30,7 @@ pub enum StreamEnd {
     Error(Status),
     /// The connection breaks.
     Cut,
-    /// Nothing comes any more, and nobody says so: the connection stays open until the client leaves.
+    /// Nothing follows; the connection stays open until the client closes it.
     Silence,
 }
 
@@ -81,7 +80,7 @@ impl ApiServer {
         Self::builder().start().await
     }
 
-    /// Sets a server up before it starts.
+    /// Returns a builder of a server.
     pub fn builder() -> ApiServerBuilder {
         ApiServerBuilder::default()
     }
@@ -97,7 +96,7 @@ impl ApiServer {
         })
     }
 
-    /// A server without a socket.
+    /// Makes a server without a socket.
     pub(crate) fn unconnected(shared: Shared) -> Self {
         Self {
             shared: Arc::new(shared),
@@ -110,17 +109,17 @@ impl ApiServer {
         self.shared.clone()
     }
 
-    /// `http://127.0.0.1:PORT`, without a slash at the end.
+    /// Returns `http://127.0.0.1:PORT`, without a slash at the end.
     pub fn url(&self) -> String {
         format!("http://{}", self.address)
     }
 
-    /// The address the server listens on.
+    /// Returns the address that the server listens on.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// A kubeconfig for this server, as YAML, for use with `kubectl`.
+    /// Returns a kubeconfig for this server, as YAML, for use with `kubectl`.
     pub fn kubeconfig(&self) -> String {
         let user = match &self.shared.settings.token {
             // JSON's quoting is YAML's too.
@@ -135,7 +134,7 @@ impl ApiServer {
         )
     }
 
-    /// Makes another resource known.
+    /// Adds a resource.
     pub fn register(&self, resource: ResourceType) {
         self.shared.cluster.lock().register(resource);
     }
@@ -143,7 +142,7 @@ impl ApiServer {
     /// Creates an object, in the namespace that its metadata names, or in `default`.
     ///
     /// # Errors
-    /// What the server would answer, such as 409 when the name is taken.
+    /// Those of the server, such as 409 when the name is taken.
     pub fn create(&self, resource: &str, object: Value) -> Result<Value, Status> {
         let options = WriteOptions::at(Timestamp::now());
         self.shared.write(|cluster| {
@@ -158,7 +157,7 @@ impl ApiServer {
     /// version is replaced.
     ///
     /// # Errors
-    /// What the server would answer, such as 404, or 409 for a stale version.
+    /// Those of the server, such as 404, or 409 for an outdated version.
     pub fn replace(&self, resource: &str, object: Value) -> Result<Value, Status> {
         let options = WriteOptions::at(Timestamp::now());
         self.shared.write(|cluster| {
@@ -176,7 +175,7 @@ impl ApiServer {
     /// Applies a JSON merge patch.
     ///
     /// # Errors
-    /// What the server would answer, such as 404.
+    /// Those of the server, such as 404.
     pub fn merge_patch(
         &self,
         resource: &str,
@@ -187,16 +186,16 @@ impl ApiServer {
         self.patch(resource, namespace, name, &Patch::Merge(patch))
     }
 
-    /// Applies a patch of any kind.
+    /// Applies a patch of any type.
     ///
     /// # Errors
-    /// What the server would answer, such as 404, or 422 for a patch that does not fit.
+    /// Those of the server, such as 404, or 422 for a patch that does not fit.
     pub fn patch(
         &self,
         resource: &str,
         namespace: &str,
         name: &str,
-        patch: &Patch,
+        patch: &Patch<Value>,
     ) -> Result<Value, Status> {
         let options = WriteOptions::at(Timestamp::now());
         self.shared.write(|cluster| {
@@ -206,17 +205,22 @@ impl ApiServer {
         })
     }
 
-    /// Deletes an object; one with finalizers is only marked. Gives its last version.
+    /// Deletes an object; one with finalizers is only marked. Returns its last version.
     ///
     /// # Errors
-    /// What the server would answer, such as 404.
+    /// Those of the server, such as 404.
     pub fn delete(&self, resource: &str, namespace: &str, name: &str) -> Result<Value, Status> {
         let options = WriteOptions::at(Timestamp::now());
         self.shared.write(|cluster| {
             let resource = cluster.resource(resource)?;
-            let preconditions = DeleteOptions::default();
-            let deleted = cluster.delete(&resource, namespace, name, &preconditions, &options)?;
-            Ok(deleted.object.value(&resource))
+            let last = cluster.get(&resource, namespace, name)?;
+            let how = DeleteOptions::default();
+            let deleted = cluster.delete(&resource, namespace, name, &how, &options)?;
+            let object = match &deleted {
+                Deleted::Object(marked) => marked,
+                Deleted::Status(_) => &last,
+            };
+            Ok(object.value(&resource))
         })
     }
 
@@ -230,8 +234,7 @@ impl ApiServer {
         Ok(cluster.get(&resource, namespace, name)?.value(&resource))
     }
 
-    /// All objects of a namespace, or of all namespaces when it is empty, in the order of their
-    /// keys.
+    /// Returns all objects of a namespace, or of all namespaces when it is empty, in the order of their keys.
     ///
     /// # Errors
     /// 404 when there is no such resource.
@@ -244,10 +247,10 @@ impl ApiServer {
             .collect())
     }
 
-    /// A list with all its options, undecoded: 50,000 objects are read in a moment.
+    /// Returns a list with all its options, undecoded: 50,000 objects are read in a moment.
     ///
     /// # Errors
-    /// What the server would answer.
+    /// Those of the server.
     pub fn page(
         &self,
         resource: &str,
@@ -260,25 +263,24 @@ impl ApiServer {
         Ok((resource, page))
     }
 
-    /// Does several things in one step that no request sees half done.
+    /// Makes several changes in one step, which no request sees halfway.
     pub fn with_cluster<R>(&self, change: impl FnOnce(&mut Cluster) -> R) -> R {
         self.shared.write(change)
     }
 
-    /// The revision of the last write.
+    /// Returns the revision of the last write.
     pub fn resource_version(&self) -> u64 {
         self.shared.cluster.lock().revision()
     }
 
-    /// Forgets all history: from now on a list or a new watch at any older revision is too old.
-    /// Open watches go on.
+    /// Drops all history: from now on a list or a new watch at any older revision is too old. Open watches go on.
     pub fn compact(&self) {
         let mut cluster = self.shared.cluster.lock();
         let revision = cluster.revision();
         cluster.compact(revision);
     }
 
-    /// Forgets the history up to a revision.
+    /// Drops the history up to a revision.
     pub fn compact_to(&self, revision: u64) {
         self.shared.cluster.lock().compact(revision);
     }
@@ -288,7 +290,7 @@ impl ApiServer {
         self.shared.cluster.lock().set_history_limit(changes);
     }
 
-    /// The requests received so far, oldest first; at most the last 100,000.
+    /// Returns the received requests, oldest first; at most the last 100,000.
     pub fn requests(&self) -> Vec<RequestRecord> {
         self.shared.requests.lock().all()
     }
@@ -308,18 +310,18 @@ impl ApiServer {
         self.shared.end_watches(None, end);
     }
 
-    /// The next request that fits gets this fault. Faults for the same request are used up in the
-    /// order in which they were given.
+    /// Hits the next request that matches with this fault. Faults for the same request are used up in the order in
+    /// which they were added.
     pub fn fail_next(&self, matcher: RequestMatcher, fault: impl Into<Fault>) {
         self.fail(matcher, fault, 1);
     }
 
-    /// The next requests that fit get this fault, so many of them.
+    /// Hits the next requests that match with this fault, so many of them.
     pub fn fail(&self, matcher: RequestMatcher, fault: impl Into<Fault>, times: usize) {
         self.fail_after(matcher, 0, fault, times);
     }
 
-    /// As [`Self::fail`], after so many requests that fit were let through.
+    /// Hits requests as [`Self::fail`], after so many that match were skipped.
     pub fn fail_after(
         &self,
         matcher: RequestMatcher,
@@ -336,8 +338,8 @@ impl ApiServer {
         self.shared.faults.lock().push(rule);
     }
 
-    /// Asks this for a fault for each request that the script leaves alone, such as a random one. A
-    /// second source replaces the first.
+    /// Sets a source of faults for each request without a rule, such as random ones. A second source replaces the
+    /// first.
     pub fn fault_source(
         &self,
         source: impl FnMut(&RequestRecord) -> Option<Fault> + Send + 'static,
@@ -346,23 +348,23 @@ impl ApiServer {
         self.shared.faults.lock().set_source(Some(source));
     }
 
-    /// Forgets the source of faults.
+    /// Removes the source of faults.
     pub fn clear_fault_source(&self) {
         self.shared.faults.lock().set_source(None);
     }
 
-    /// Forgets the faults that have not hit yet.
+    /// Removes the faults that have not hit yet.
     pub fn clear_faults(&self) {
         self.shared.faults.lock().clear();
     }
 
-    /// Whether every fault has hit as often as it should.
+    /// Returns `true` if every fault has hit as often as it should.
     pub fn faults_used_up(&self) -> bool {
         self.shared.faults.lock().is_empty()
     }
 
-    /// Stops the server: watches end cleanly, answers under way get a moment to be sent, then the
-    /// port is closed. Gives the cluster, with which another server can be started.
+    /// Stops the server: watches end cleanly, running responses have a moment to be sent, then the port is closed.
+    /// Returns the cluster, with which another server can be started.
     ///
     /// Dropping the future stops the server at once.
     pub async fn shutdown(mut self) -> Cluster {

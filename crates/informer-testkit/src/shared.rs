@@ -1,4 +1,4 @@
-//! What the in-process interface and every connection share.
+//! The state that the in-process interface and every connection share.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use crate::replicas::Replicas;
 use crate::request::{RequestLog, RequestRecord};
 use crate::server::StreamEnd;
 
-/// Watches are to end now.
+/// A request to end watches.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct WatchesEnd {
     count: u64,
@@ -22,7 +22,7 @@ pub(crate) struct WatchesEnd {
     pub(crate) how: StreamEnd,
 }
 
-/// What every connection works on.
+/// The state of all connections.
 ///
 /// # Lock order
 /// Each lock is held for a moment and never together with another one.
@@ -31,7 +31,7 @@ pub(crate) struct Shared {
     pub(crate) settings: Settings,
     /// The revision of the last write.
     pub(crate) written: watch::Sender<u64>,
-    /// How often watches were ended, and how and where the last time.
+    /// The number of requests to end watches, and the last of them.
     pub(crate) end_watches: watch::Sender<WatchesEnd>,
     pub(crate) replicas: Mutex<Replicas>,
     pub(crate) shutdown: CancellationToken,
@@ -82,7 +82,7 @@ impl Shared {
         });
     }
 
-    /// The replica that answers now, and what it knows.
+    /// Returns the current replica and its view.
     pub(crate) fn replica(&self) -> (usize, ReplicaView) {
         let replicas = self.replicas.lock();
         let replica = replicas.route();
@@ -107,7 +107,7 @@ impl Shared {
         given.is_some_and(|(_, given)| given.trim() == token)
     }
 
-    /// As a real server: random between 30 and 60 minutes.
+    /// Returns a default timeout as of a real server: random between 30 and 60 minutes.
     pub(crate) fn default_watch_timeout(&self) -> Duration {
         Duration::from_secs(fastrand::u64(1800..3600))
     }

@@ -1,4 +1,4 @@
-//! Tables: the form in which `kubectl get` asks for objects.
+//! Tables: the form of objects that `kubectl get` requests.
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -140,7 +140,7 @@ fn or_none(value: &Value) -> Value {
     value.as_str().unwrap_or("<none>").into()
 }
 
-/// The largest unit that fits, as `kubectl` abbreviates.
+/// Returns the age in the largest unit that fits, as `kubectl` abbreviates.
 fn age(object: &Value) -> String {
     let created = object["metadata"]["creationTimestamp"]
         .as_str()

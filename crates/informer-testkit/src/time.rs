@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-/// `2026-11-29T15:33:37Z`: RFC 3339 in whole seconds.
+/// Returns a time such as `2026-11-29T15:33:37Z`: RFC 3339 in whole seconds.
 pub(crate) fn rfc3339(time: Timestamp) -> String {
     time.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }
@@ -12,7 +12,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn seconds_are_whole() {
+    fn time_is_written_in_whole_seconds() {
         let time: Timestamp = "2026-11-29T15:33:37.987Z".parse().unwrap();
         assert_eq!(rfc3339(time), "2026-11-29T15:33:37Z");
     }

@@ -30,7 +30,7 @@ fn named<'a>(list: &'a Value, key: &str, name: &str) -> &'a Value {
 }
 
 #[tokio::test]
-async fn health_and_version_answer() {
+async fn health_and_version_are_served() {
     let server = server().await;
     for path in ["/healthz", "/livez", "/readyz", "/readyz/ping"] {
         let answer = get(&server, path).await;
@@ -77,7 +77,7 @@ async fn legacy_discovery_names_groups_and_resources() {
 }
 
 #[tokio::test]
-async fn aggregated_discovery_is_given_to_who_asks() {
+async fn aggregated_discovery_is_served_on_request() {
     let server = server().await;
     let accept =
         "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json";
@@ -103,7 +103,7 @@ async fn aggregated_discovery_is_given_to_who_asks() {
 
 /// What `kubectl` looks for before it sends `fieldValidation`: a patch of the kind that takes it.
 #[tokio::test]
-async fn openapi_says_that_the_server_validates_fields() {
+async fn openapi_has_the_field_validation_parameter() {
     let server = server().await;
     let index = get(&server, "/openapi/v3").await.json();
     let url = index["paths"]["apis/demo.example/v1"]["serverRelativeURL"]
@@ -124,7 +124,7 @@ async fn openapi_says_that_the_server_validates_fields() {
 }
 
 #[tokio::test]
-async fn a_table_has_the_columns_that_kubectl_prints() {
+async fn table_has_the_columns_of_kubectl() {
     let server = server().await;
     server
         .create(
@@ -174,7 +174,7 @@ async fn a_table_has_the_columns_that_kubectl_prints() {
 }
 
 #[tokio::test]
-async fn the_kubeconfig_names_the_server_and_quotes_the_token() {
+async fn kubeconfig_has_the_server_and_the_token() {
     let server = ApiServer::builder()
         .token("a \"quoted\": token")
         .start()

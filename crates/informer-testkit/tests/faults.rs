@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use http::Method;
 use http_body_util::BodyExt;
-use informer_testkit::{Answer, ApiServer, Fault, RequestMatcher, Status, Verb};
+use informer_testkit::{Answer, ApiServer, Fault, RequestMatcher, Status, Verb, status};
 use serde_json::json;
 use tokio::time::timeout;
 
@@ -31,7 +31,7 @@ fn lists() -> RequestMatcher {
 }
 
 #[tokio::test]
-async fn an_answer_replaces_the_true_one_as_often_as_asked() {
+async fn scripted_answer_replaces_the_true_one_as_often_as_set() {
     let server = with_pods(1).await;
     let busy = Answer::text(429, "Too many requests").header("Retry-After", "7");
     server.fail(lists(), busy, 2);
@@ -49,9 +49,9 @@ async fn an_answer_replaces_the_true_one_as_often_as_asked() {
 }
 
 #[tokio::test]
-async fn a_status_becomes_json_with_its_retry_after() {
+async fn status_fault_is_json_with_retry_after() {
     let server = with_pods(1).await;
-    let status = Status::new(503, "ServiceUnavailable", "down").retry_after(3);
+    let status = Status::failure(503, "ServiceUnavailable", "down").with_retry_after(3);
     server.fail_after(lists(), 1, status, 1);
     assert_eq!(get(&server, PODS).await.code, 200, "the first one passes");
     let answer = get(&server, PODS).await;
@@ -61,10 +61,10 @@ async fn a_status_becomes_json_with_its_retry_after() {
 }
 
 #[tokio::test]
-async fn an_error_event_stands_alone_in_its_stream() {
+async fn error_event_is_the_only_event_of_its_watch() {
     let server = with_pods(3).await;
     let watches = RequestMatcher::verb(Verb::Watch);
-    server.fail_next(watches, Fault::ErrorEvent(Status::expired("too old")));
+    server.fail_next(watches, Fault::ErrorEvent(status::expired("too old")));
     let watch = Watch::open(&server, &format!("{PODS}?watch=1")).await;
     assert_eq!(watch.code, 200);
     let events = watch.rest().await;
@@ -76,7 +76,7 @@ async fn an_error_event_stands_alone_in_its_stream() {
 }
 
 #[tokio::test]
-async fn a_cut_breaks_the_connection_within_the_body() {
+async fn cut_breaks_the_connection_within_the_body() {
     // One list with a Content-Length, one in chunks.
     for count in [1, 500] {
         let server = with_pods(count).await;
@@ -97,7 +97,7 @@ async fn a_cut_breaks_the_connection_within_the_body() {
 }
 
 #[tokio::test]
-async fn an_early_end_looks_complete() {
+async fn early_end_looks_complete() {
     for count in [1, 500] {
         let server = with_pods(count).await;
         server.fail_next(lists(), Fault::End { after: 100 });
@@ -117,7 +117,7 @@ async fn an_early_end_looks_complete() {
 }
 
 #[tokio::test]
-async fn a_stall_keeps_the_connection_open_and_silent() {
+async fn stall_keeps_the_connection_open() {
     let server = with_pods(1).await;
     server.fail_next(RequestMatcher::verb(Verb::Watch), Fault::Stall { after: 0 });
     let mut watch = Watch::open(&server, &format!("{PODS}?watch=1")).await;
@@ -134,7 +134,7 @@ async fn a_stall_keeps_the_connection_open_and_silent() {
 }
 
 #[tokio::test]
-async fn an_open_hold_gives_not_even_headers() {
+async fn hold_open_sends_no_headers() {
     let server = with_pods(1).await;
     server.fail_next(lists(), Fault::HoldOpen);
     let held = timeout(
@@ -155,7 +155,7 @@ async fn an_open_hold_gives_not_even_headers() {
 }
 
 #[tokio::test]
-async fn a_delay_comes_before_the_true_answer() {
+async fn delay_precedes_the_true_response() {
     let server = with_pods(1).await;
     server.fail_next(lists(), Fault::Delay(Duration::from_millis(150)));
     let start = Instant::now();
@@ -165,7 +165,7 @@ async fn a_delay_comes_before_the_true_answer() {
 }
 
 #[tokio::test]
-async fn a_disconnect_leaves_the_client_without_an_answer() {
+async fn disconnect_sends_no_response() {
     let server = with_pods(1).await;
     server.fail_next(RequestMatcher::any().path(PODS), Fault::Disconnect);
     assert!(open(&server, Method::GET, PODS, &[], "").await.is_err());

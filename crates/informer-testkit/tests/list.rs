@@ -49,7 +49,7 @@ async fn list(server: &ApiServer, query: &str) -> (u16, u64, String, bool) {
 }
 
 #[tokio::test]
-async fn each_resource_version_means_what_it_means_to_a_real_server() {
+async fn resource_versions_mean_what_they_mean_to_a_real_server() {
     let (server, then, now) = server().await;
     let future = now + 1;
     let ok = |revision: u64, names: &str, more: bool| (200, revision, names.to_owned(), more);
@@ -132,7 +132,7 @@ async fn each_resource_version_means_what_it_means_to_a_real_server() {
 
 /// Only the cache retries: a future revision asked for exactly comes from etcd.
 #[tokio::test]
-async fn a_version_that_is_too_large_says_when_to_come_back() {
+async fn too_large_resource_version_has_a_retry_after() {
     let (server, _, now) = server().await;
     let path = format!("{PODS}?resourceVersion={}", now + 1);
     assert_eq!(
@@ -145,7 +145,7 @@ async fn a_version_that_is_too_large_says_when_to_come_back() {
 }
 
 #[tokio::test]
-async fn events_have_no_cache_so_a_limit_counts_at_version_zero() {
+async fn list_of_events_is_limited_at_version_zero() {
     let server = ApiServer::start().await.unwrap();
     for name in ["a", "b"] {
         server
@@ -160,7 +160,7 @@ async fn events_have_no_cache_so_a_limit_counts_at_version_zero() {
 }
 
 #[tokio::test]
-async fn an_expired_page_offers_the_rest_as_it_is_now() {
+async fn expired_page_offers_the_rest_as_it_is_now() {
     let (server, ..) = server().await;
     let first = get(&server, &format!("{PODS}?limit=1")).await.json();
     let token = |list: &Value| list["metadata"]["continue"].as_str().unwrap().to_owned();
@@ -190,7 +190,7 @@ async fn an_expired_page_offers_the_rest_as_it_is_now() {
 }
 
 #[tokio::test]
-async fn a_list_larger_than_many_chunks_arrives_whole() {
+async fn list_of_many_chunks_is_received_whole() {
     let server = ApiServer::start().await.unwrap();
     let filling = "ü".repeat(1000);
     for n in 0..500 {

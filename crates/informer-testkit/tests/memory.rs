@@ -7,7 +7,7 @@ use futures_util::StreamExt as _;
 use informer_reflector::{ListEvent, ListRequest, ListWatchError, ListerWatcher};
 use informer_testkit::{ApiServer, Fault, MemoryListerWatcher, RequestMatcher, Verb};
 use informer_wire::{
-    Decoded, ListOptions, Metadata, Resource, ResourceVersionMatch, Scope, WatchEvent,
+    Decoded, ListOptions, PartialObjectMetadata, Resource, ResourceVersionMatch, Scope, WatchEvent,
 };
 use serde_json::json;
 use tokio::time::Instant;
@@ -16,7 +16,7 @@ fn pods() -> Resource {
     Resource::new("", "v1", "Pod", "pods", Scope::Namespaced)
 }
 
-fn server() -> (ApiServer, MemoryListerWatcher<Metadata>) {
+fn server() -> (ApiServer, MemoryListerWatcher<PartialObjectMetadata>) {
     let server = ApiServer::builder().seed(1).in_memory();
     let lister = server.lister_watcher(&pods(), None);
     (server, lister)
@@ -34,7 +34,7 @@ fn at(version: u64) -> ListOptions {
 
 /// The names in a list and its version.
 async fn list(
-    lister: &MemoryListerWatcher<Metadata>,
+    lister: &MemoryListerWatcher<PartialObjectMetadata>,
     options: ListOptions,
 ) -> Result<(Vec<String>, u64), ListWatchError> {
     let mut page = Box::pin(lister.list(ListRequest::new(options)).await?);
@@ -54,9 +54,12 @@ async fn list(
 
 /// The next event, as `ADDED a`, `BOOKMARK 7`, `ERROR 410`, `END` or `BROKEN`.
 async fn next(
-    watch: &mut (impl futures_util::Stream<Item = Result<WatchEvent<Metadata>, ListWatchError>> + Unpin),
+    watch: &mut (
+             impl futures_util::Stream<Item = Result<WatchEvent<PartialObjectMetadata>, ListWatchError>>
+             + Unpin
+         ),
 ) -> String {
-    let name = |item: Decoded<Metadata>| match item {
+    let name = |item: Decoded<PartialObjectMetadata>| match item {
         Decoded::Object(pod) => pod.metadata().name().to_owned(),
         other => format!("{other:?}"),
     };
@@ -87,7 +90,7 @@ fn streaming(version: Option<u64>) -> ListOptions {
 }
 
 #[tokio::test(start_paused = true)]
-async fn hours_of_bookmarks_pass_in_a_moment() {
+async fn hours_of_bookmarks_pass_in_virtual_time() {
     let (server, lister) = server();
     let version = create(&server, "a");
     let mut watch = lister.watch(streaming(None)).await.unwrap();
@@ -104,7 +107,7 @@ async fn hours_of_bookmarks_pass_in_a_moment() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_replica_that_is_behind_gives_the_past_and_refuses_the_present() {
+async fn replica_that_is_behind_serves_the_past_and_refuses_the_present() {
     let (server, lister) = server();
     let old = create(&server, "a");
     server.hold_replica(1, old);
@@ -136,7 +139,7 @@ async fn a_replica_that_is_behind_gives_the_past_and_refuses_the_present() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_rewound_server_keeps_silent_to_a_watch_from_the_future() {
+async fn rewound_server_sends_nothing_to_a_watch_from_the_future() {
     let (server, lister) = server();
     let old = create(&server, "a");
     let new = create(&server, "b");
@@ -152,7 +155,7 @@ async fn a_rewound_server_keeps_silent_to_a_watch_from_the_future() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn faults_of_the_body_and_of_the_request() {
+async fn body_and_request_faults_take_effect() {
     let (server, lister) = server();
     let version = create(&server, "a");
     create(&server, "b");
@@ -165,10 +168,10 @@ async fn faults_of_the_body_and_of_the_request() {
         ListWatchError::Transport { refused: true, .. }
     ));
 
-    let unknown = "{\"type\":\"NEWS\",\"object\":{}}\n";
+    let unknown = "{\"type\":\"RENAMED\",\"object\":{}}\n";
     server.fail_next(watches.clone(), Fault::Before(unknown.into()));
     let mut watch = lister.watch(at(version)).await.unwrap();
-    assert_eq!(next(&mut watch).await, "Unknown(\"NEWS\")");
+    assert_eq!(next(&mut watch).await, "Unknown(\"RENAMED\")");
     assert_eq!(next(&mut watch).await, "ADDED b");
 
     let every = Duration::from_secs(1);
@@ -178,7 +181,7 @@ async fn faults_of_the_body_and_of_the_request() {
     assert_eq!(next(&mut watch).await, "ADDED b");
     assert!(start.elapsed().as_secs() > 10, "{:?}", start.elapsed());
 
-    server.fail_next(watches.clone(), Fault::Unmarked);
+    server.fail_next(watches.clone(), Fault::WithoutInitialEventsEnd);
     let mut watch = lister.watch(streaming(None)).await.unwrap();
     assert_eq!(next(&mut watch).await, "ADDED a");
     assert_eq!(next(&mut watch).await, "ADDED b");
@@ -206,7 +209,7 @@ async fn faults_of_the_body_and_of_the_request() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_source_of_faults_is_asked_for_what_the_script_leaves_alone() {
+async fn fault_source_decides_for_requests_without_a_rule() {
     let (server, lister) = server();
     create(&server, "a");
     let mut asked = 0;

@@ -6,10 +6,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use informer_testkit::model::{
-    Cluster, ClusterOptions, DeleteOptions, ListOptions, Pull, StoredObject, WatchCursor,
-    WatchEvent, WatchEventType, WatchRefusal, WriteOptions,
+    Cluster, ClusterOptions, ListOptions, Pull, StoredObject, WatchCursor, WatchEvent,
+    WatchEventType, WatchRefusal, WriteOptions,
 };
-use informer_testkit::{Patch, ResourceType};
+use informer_testkit::{DeleteOptions, Patch, ResourceType};
 use jiff::Timestamp;
 use proptest::prelude::*;
 use serde_json::json;
@@ -196,13 +196,13 @@ fn fold(state: &mut State, last: &mut u64, events: &[WatchEvent]) {
     for event in events {
         assert!(
             event.revision > *last,
-            "events come in the order of revisions"
+            "events are in the order of revisions"
         );
         *last = event.revision;
         let key = event.object.key().to_owned();
         let color = event.object.labels()["color"].clone();
         let known = state.contains_key(&key);
-        match event.kind {
+        match event.event_type {
             WatchEventType::Added => assert!(!known, "{key} was added twice"),
             WatchEventType::Modified => assert!(known, "{key} was changed before it was added"),
             WatchEventType::Deleted => {
@@ -243,12 +243,12 @@ proptest! {
                     prop_assert_eq!(page.revision, revision);
                     prop_assert_eq!(seen(&page.items), view.of(world.at(revision)));
                 }
-                Err(status) if status.code() == 410 => {
+                Err(status) if status.code == 410 => {
                     prop_assert_eq!(too_old, revision - 1, "what is too old is a beginning");
                     too_old = revision;
                 }
                 Err(status) => {
-                    prop_assert_eq!(status.code(), 504);
+                    prop_assert_eq!(status.code, 504);
                     prop_assert_eq!(revision, current + 1);
                 }
             }
@@ -258,7 +258,7 @@ proptest! {
             let mut options = view.options();
             options.resource_version = revision.to_string();
             let watch = world.cluster.watch(&world.widgets, view.namespace, &options);
-            let refused = matches!(watch, Err(WatchRefusal::ErrorEvent(ref s)) if s.code() == 410);
+            let refused = matches!(watch, Err(WatchRefusal::ErrorEvent(ref s)) if s.code == 410);
             prop_assert_eq!(refused, revision <= too_old);
         }
     }
@@ -286,8 +286,8 @@ proptest! {
                 Ok(page) => page,
                 Err(status) => {
                     // Only a shrinking window can break a list, and it offers the rest as it is.
-                    prop_assert_eq!(status.code(), 410);
-                    options.continue_token = status.continue_token().to_owned();
+                    prop_assert_eq!(status.code, 410);
+                    options.continue_token = status.metadata.continue_token.unwrap_or_default();
                     let rest = world.cluster.list(&world.widgets, view.namespace, &options);
                     prop_assert_eq!(rest.unwrap().revision, world.cluster.revision());
                     return Ok(());
@@ -329,7 +329,7 @@ proptest! {
         prop_assert_eq!(state, view.of(world.now()));
     }
 
-    /// A watch that begins with the state, and lives through changes, compactions and a shrinking
+    /// A watch that begins with the state, and goes on through changes, compactions and a shrinking
     /// window.
     #[test]
     fn an_open_watch_sees_every_change(before in ops(), after in ops(), view in views()) {
@@ -365,7 +365,7 @@ proptest! {
 }
 
 #[test]
-fn a_watch_from_the_future_hears_only_what_comes_after_it() {
+fn watch_from_the_future_has_later_events_only() {
     let mut world = World::new();
     let future = world.cluster.revision() + 2;
     let mut options = ListOptions::new();
@@ -396,7 +396,7 @@ fn a_watch_from_the_future_hears_only_what_comes_after_it() {
 }
 
 #[test]
-fn a_cursor_that_was_left_behind_is_overtaken() {
+fn cursor_is_overtaken_when_its_changes_are_dropped() {
     let mut world = World::new();
     world.cluster.set_history_limit(0);
     let mut cursor = world

@@ -62,7 +62,7 @@ fn decode_list(format: WireFormat, body: &[u8]) -> (Vec<Value>, Option<String>) 
 }
 
 #[tokio::test]
-async fn lists_and_objects_are_the_same_in_both_formats() {
+async fn lists_and_objects_are_equal_in_both_formats() {
     let server = server().await;
     let json = get(&server, "/api/v1/pods").await;
     let protobuf = send(&server, Method::GET, "/api/v1/pods", ONLY, "").await;
@@ -79,9 +79,9 @@ async fn lists_and_objects_are_the_same_in_both_formats() {
     assert_eq!(read, get(&server, path).await.json());
 }
 
-/// An object is written in protobuf once, and anew only when it has changed.
+/// An object is written in protobuf once, and again only when it has changed.
 #[tokio::test]
-async fn what_is_kept_of_an_object_is_of_its_version() {
+async fn encoded_message_is_of_the_objects_version() {
     let server = server().await;
     let list = async || {
         send(&server, Method::GET, "/api/v1/pods", ONLY, "")
@@ -111,7 +111,7 @@ async fn what_is_kept_of_an_object_is_of_its_version() {
 }
 
 #[tokio::test]
-async fn a_list_of_many_chunks_is_the_same_in_both_formats() {
+async fn list_of_many_chunks_is_equal_in_both_formats() {
     let server = server().await;
     for name in 0..200 {
         let text = "x".repeat(10 * name);
@@ -127,7 +127,7 @@ async fn a_list_of_many_chunks_is_the_same_in_both_formats() {
 }
 
 #[tokio::test]
-async fn pages_say_how_to_go_on() {
+async fn pages_have_continue_tokens() {
     let server = server().await;
     let page = send(&server, Method::GET, "/api/v1/pods?limit=1", ONLY, "").await;
     let mut decoder = ListDecoder::<Value>::new(WireFormat::Protobuf, options());
@@ -176,7 +176,7 @@ async fn events(server: &ApiServer, path: &str, accept: &str, count: usize) -> V
 }
 
 #[tokio::test]
-async fn watches_are_the_same_in_both_formats() {
+async fn watches_are_equal_in_both_formats() {
     let server = server().await;
     let from = server.resource_version();
     server
@@ -203,14 +203,14 @@ async fn watches_are_the_same_in_both_formats() {
 }
 
 #[tokio::test]
-async fn errors_are_told_in_the_format_that_was_asked_for() {
+async fn errors_are_in_the_requested_format() {
     let server = server().await;
     server.compact();
     let path = "/api/v1/pods?watch=1&resourceVersion=1";
-    let told = events(&server, path, PROTOBUF, 1).await;
+    let sent = events(&server, path, PROTOBUF, 1).await;
     assert!(
-        told[0].starts_with("ERROR") && told[0].contains("410"),
-        "{told:?}"
+        sent[0].starts_with("ERROR") && sent[0].contains("410"),
+        "{sent:?}"
     );
 
     let path = "/api/v1/namespaces/shop/pods/none";
@@ -222,7 +222,7 @@ async fn errors_are_told_in_the_format_that_was_asked_for() {
 }
 
 #[tokio::test]
-async fn metadata_comes_in_protobuf_for_every_kind() {
+async fn metadata_is_served_in_protobuf_for_every_kind() {
     let server = server().await;
     for path in ["/api/v1/pods", "/apis/demo.example/v1/widgets"] {
         let accept = |media| format!("{media};as=PartialObjectMetadataList;g=meta.k8s.io;v=v1");
@@ -237,7 +237,7 @@ async fn metadata_comes_in_protobuf_for_every_kind() {
 }
 
 #[tokio::test]
-async fn what_there_is_no_message_for_comes_in_json_or_not_at_all() {
+async fn kind_without_message_is_served_in_json_or_refused() {
     let server = server().await;
     let path = "/apis/demo.example/v1/widgets";
     let answer = send(&server, Method::GET, path, EITHER, "").await;

@@ -12,7 +12,7 @@ use std::fmt;
 use std::path::Path;
 
 use http::Method;
-use informer_testkit::{ApiServer, RequestMatcher, ResourceType, Status};
+use informer_testkit::{ApiServer, RequestMatcher, ResourceType, status};
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -219,7 +219,7 @@ fn assert_same_events(ours: &str, recorded: &[&str]) {
 }
 
 #[tokio::test]
-async fn refusals_of_lists_read_as_recorded() {
+async fn list_errors_are_as_recorded() {
     for (name, revision) in [
         ("list-400-field", 100_680),
         ("list-400-label", 100_680),
@@ -245,7 +245,7 @@ async fn refusals_of_lists_read_as_recorded() {
 }
 
 #[tokio::test]
-async fn refusals_of_watches_read_as_recorded() {
+async fn watch_errors_are_as_recorded() {
     for (name, revision) in [
         ("watch-410", 100_692),
         ("watch-bad-rv", 100_684),
@@ -265,14 +265,14 @@ async fn refusals_of_watches_read_as_recorded() {
 }
 
 #[tokio::test]
-async fn a_retry_after_stands_in_the_headers_too() {
+async fn retry_after_is_in_the_headers_too() {
     let server = empty_at(100_680).await;
     let answer = replay(&server, &recording("list-rv-too-large-504")).await;
     assert_eq!(answer.headers["retry-after"], "1");
 }
 
 #[tokio::test]
-async fn a_missing_or_wrong_token_is_refused_as_recorded() {
+async fn missing_or_wrong_token_is_refused_as_recorded() {
     let server = ApiServer::builder().token("canary").start().await.unwrap();
     let recording = recording("list-401");
     assert_eq!(
@@ -296,7 +296,7 @@ async fn a_missing_or_wrong_token_is_refused_as_recorded() {
 async fn a_scripted_403_reads_as_recorded() {
     let server = ApiServer::start().await.unwrap();
     let recording = recording("list-403");
-    let forbidden = Status::forbidden("viewer", "list", "", "pods", "rec");
+    let forbidden = status::forbidden("viewer", "list", "", "pods", "rec");
     server.fail_next(RequestMatcher::any(), forbidden);
     assert_eq!(
         replay(&server, &recording).await.text(),
@@ -305,7 +305,7 @@ async fn a_scripted_403_reads_as_recorded() {
 }
 
 #[tokio::test]
-async fn lists_of_a_built_in_kind_look_as_recorded() {
+async fn lists_of_a_built_in_kind_are_as_recorded() {
     let server = with_pods().await;
     for name in [
         "list-json",
@@ -321,7 +321,7 @@ async fn lists_of_a_built_in_kind_look_as_recorded() {
 }
 
 #[tokio::test]
-async fn lists_of_a_custom_resource_look_as_recorded() {
+async fn lists_of_a_custom_resource_are_as_recorded() {
     let server = with_widgets().await;
     for name in ["cr-list", "cr-list-page1"] {
         let recording = recording(name);
@@ -331,7 +331,7 @@ async fn lists_of_a_custom_resource_look_as_recorded() {
 }
 
 #[tokio::test]
-async fn a_streaming_list_of_a_custom_resource_looks_as_recorded() {
+async fn streaming_list_of_a_custom_resource_is_as_recorded() {
     let server = with_widgets().await;
     let mut recording = recording("cr-watchlist");
     recording.path = recording
@@ -347,7 +347,7 @@ async fn a_streaming_list_of_a_custom_resource_looks_as_recorded() {
 /// With the resource version 0 or none, a watch begins with the state; with bookmarks there is an
 /// end marker nobody asked for.
 #[tokio::test]
-async fn the_state_at_the_begin_of_a_watch_looks_as_recorded() {
+async fn initial_events_are_as_recorded() {
     for (name, lines) in [
         ("watch-rv0", 8),
         ("watch-rv-unset", 7),
@@ -367,7 +367,7 @@ async fn the_state_at_the_begin_of_a_watch_looks_as_recorded() {
 }
 
 #[tokio::test]
-async fn a_watch_from_the_future_is_silent_as_recorded() {
+async fn watch_from_the_future_is_silent_as_recorded() {
     let server = empty_at(100_684).await;
     let mut recording = recording("watch-rv-future-silent");
     recording.path = recording
@@ -379,7 +379,7 @@ async fn a_watch_from_the_future_is_silent_as_recorded() {
 /// The recorded changes, seen through a label selector and as metadata only: pod-0 changes, pod-7
 /// comes, pod-1 leaves the selection, pod-2 is deleted, pod-1 comes back.
 #[tokio::test]
-async fn changes_seen_by_a_watch_look_as_recorded() {
+async fn watch_events_are_as_recorded() {
     for name in ["watch-selector-json", "watch-metadata-json"] {
         let server = with_pods().await;
         advance_to(&server, 100_684);
@@ -452,7 +452,7 @@ fn make_recorded_changes(server: &ApiServer) {
 }
 
 #[tokio::test]
-async fn an_unknown_media_type_is_refused_indented_as_a_real_server_does() {
+async fn unknown_media_type_is_refused_with_indented_json() {
     let server = ApiServer::builder().protobuf(false).start().await.unwrap();
     for accept in [
         "application/x-unknown",

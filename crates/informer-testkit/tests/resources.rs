@@ -23,7 +23,7 @@ async fn server() -> ApiServer {
 }
 
 #[tokio::test]
-async fn a_namespace_takes_its_contents_along() {
+async fn namespace_is_deleted_with_its_contents() {
     let server = server().await;
     post(&server, PODS, json!({"metadata": {"name": "a"}})).await;
     post(
@@ -50,7 +50,7 @@ async fn a_namespace_takes_its_contents_along() {
 }
 
 #[tokio::test]
-async fn strict_namespaces_have_to_exist() {
+async fn strict_namespaces_must_exist() {
     let server = ApiServer::builder()
         .strict_namespaces(true)
         .start()
@@ -62,7 +62,7 @@ async fn strict_namespaces_have_to_exist() {
 }
 
 #[tokio::test]
-async fn a_definition_makes_a_resource_and_takes_it_away() {
+async fn definition_adds_and_removes_a_resource() {
     let server = ApiServer::start().await.unwrap();
     let gadgets = "/apis/demo.example/v1/gadgets";
     assert_eq!(get(&server, gadgets).await.code, 404);
@@ -137,7 +137,7 @@ async fn a_definition_makes_a_resource_and_takes_it_away() {
 }
 
 #[tokio::test]
-async fn scopes_are_kept_apart() {
+async fn namespaced_and_cluster_scoped_paths_are_distinct() {
     let server = server().await;
     for path in [
         "/api/v1/namespaces/web/nodes",

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use http::Method;
 use http_body_util::BodyExt;
-use informer_testkit::{ApiServer, Status, StreamEnd};
+use informer_testkit::{ApiServer, StreamEnd, status};
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
@@ -36,7 +36,7 @@ async fn server() -> ApiServer {
 
 // FS1
 #[tokio::test]
-async fn a_watch_follows_a_list_without_gap() {
+async fn watch_follows_a_list_without_gap() {
     let server = server().await;
     server.create("pods", pod("a", "x")).unwrap();
     let list = get(&server, PODS).await.json();
@@ -60,7 +60,7 @@ async fn a_watch_follows_a_list_without_gap() {
 }
 
 #[tokio::test]
-async fn requests_and_watches_work_on_the_same_objects() {
+async fn methods_and_requests_share_the_objects() {
     let server = server().await;
     let mut watch = Watch::open(&server, "/apis/apps/v1/deployments?watch=true").await;
     let path = "/apis/apps/v1/namespaces/web/deployments";
@@ -82,7 +82,7 @@ async fn requests_and_watches_work_on_the_same_objects() {
 }
 
 #[tokio::test]
-async fn a_selector_turns_changes_into_additions_and_deletions() {
+async fn selector_turns_changes_into_added_and_deleted() {
     let server = server().await;
     server.create("pods", pod("a", "x")).unwrap();
     server.create("pods", pod("b", "y")).unwrap();
@@ -102,7 +102,7 @@ async fn a_selector_turns_changes_into_additions_and_deletions() {
 }
 
 #[tokio::test]
-async fn a_field_selector_follows_one_object() {
+async fn field_selector_selects_one_object() {
     let server = server().await;
     let path = "/api/v1/namespaces/default/pods?watch=1&fieldSelector=metadata.name%3Da";
     let mut watch = Watch::open(&server, path).await;
@@ -112,7 +112,7 @@ async fn a_field_selector_follows_one_object() {
 }
 
 #[tokio::test]
-async fn a_delete_carries_its_own_revision_and_the_last_content() {
+async fn deleted_event_has_its_own_revision_and_the_last_content() {
     let server = server().await;
     let created = server.create("pods", pod("a", "x")).unwrap();
     let revision: u64 = created["metadata"]["resourceVersion"]
@@ -137,7 +137,7 @@ async fn a_delete_carries_its_own_revision_and_the_last_content() {
 }
 
 #[tokio::test]
-async fn a_streaming_list_ends_with_its_marker_and_goes_on() {
+async fn streaming_list_goes_on_after_initial_events_end() {
     let server = server().await;
     for name in ["b", "a", "c"] {
         server.create("pods", pod(name, "x")).unwrap();
@@ -178,7 +178,7 @@ async fn a_streaming_list_ends_with_its_marker_and_goes_on() {
 }
 
 #[tokio::test]
-async fn without_bookmarks_there_is_neither_marker_nor_bookmark() {
+async fn watch_without_bookmarks_has_no_bookmark() {
     let server = server().await;
     server.create("pods", pod("a", "x")).unwrap();
     let path = format!("{PODS}?watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan");
@@ -188,7 +188,7 @@ async fn without_bookmarks_there_is_neither_marker_nor_bookmark() {
 }
 
 #[tokio::test]
-async fn events_have_no_bookmarks_but_the_marker() {
+async fn watch_of_events_has_no_bookmark_but_initial_events_end() {
     let server = server().await;
     let path = "/api/v1/events?watch=1&resourceVersion=0&allowWatchBookmarks=true";
     let mut watch = Watch::open(&server, path).await;
@@ -201,7 +201,7 @@ async fn events_have_no_bookmarks_but_the_marker() {
 }
 
 #[tokio::test]
-async fn a_server_without_streaming_lists_refuses_them_and_sends_no_marker() {
+async fn server_without_streaming_lists_refuses_them() {
     let server = ApiServer::builder()
         .streaming_lists(false)
         .start()
@@ -225,7 +225,7 @@ async fn a_server_without_streaming_lists_refuses_them_and_sends_no_marker() {
 }
 
 #[tokio::test]
-async fn a_watch_ends_cleanly_at_its_timeout_with_a_bookmark_before() {
+async fn watch_ends_cleanly_at_its_timeout_after_a_bookmark() {
     let server = ApiServer::start().await.unwrap();
     let path =
         format!("{PODS}?watch=1&resourceVersion=5&allowWatchBookmarks=true&timeoutSeconds=1");
@@ -238,7 +238,7 @@ async fn a_watch_ends_cleanly_at_its_timeout_with_a_bookmark_before() {
 
 // FS1
 #[tokio::test]
-async fn a_compaction_makes_old_revisions_expire_and_leaves_open_watches_alone() {
+async fn compaction_expires_old_revisions_and_keeps_open_watches() {
     let server = server().await;
     let mut watch = Watch::open(&server, &format!("{PODS}?watch=1")).await;
     server.create("pods", pod("a", "x")).unwrap();
@@ -261,7 +261,7 @@ async fn a_compaction_makes_old_revisions_expire_and_leaves_open_watches_alone()
 }
 
 #[tokio::test]
-async fn the_history_limit_counts_changes_of_one_resource() {
+async fn history_limit_counts_changes_of_one_resource() {
     let server = ApiServer::start().await.unwrap();
     server.set_history_limit(2);
     server.create("pods", pod("a", "x")).unwrap();
@@ -280,7 +280,7 @@ async fn the_history_limit_counts_changes_of_one_resource() {
 }
 
 #[tokio::test]
-async fn all_watches_can_be_ended_in_each_way() {
+async fn open_watches_end_in_each_way() {
     let server = server().await;
     let path = format!("{PODS}?watch=1&resourceVersion=5");
     for (end, last) in [
@@ -293,7 +293,7 @@ async fn all_watches_can_be_ended_in_each_way() {
         assert_eq!(watch.next().await, last);
     }
     let watch = Watch::open(&server, &path).await;
-    server.end_watches(StreamEnd::Error(Status::too_old(5, 9)));
+    server.end_watches(StreamEnd::Error(status::too_old(5, 9)));
     let events = watch.rest().await;
     assert_eq!(events[0]["type"], "ERROR");
     let mut watch = Watch::open(&server, &path).await;
@@ -307,7 +307,7 @@ async fn all_watches_can_be_ended_in_each_way() {
 }
 
 #[tokio::test]
-async fn a_shutdown_ends_watches_cleanly_and_the_cluster_lives_on() {
+async fn shutdown_ends_watches_cleanly_and_returns_the_cluster() {
     let server = server().await;
     server.create("pods", pod("a", "x")).unwrap();
     let (revision, port) = (server.resource_version(), server.address().port());
@@ -334,7 +334,7 @@ async fn a_shutdown_ends_watches_cleanly_and_the_cluster_lives_on() {
 }
 
 #[tokio::test]
-async fn dropping_the_server_ends_everything() {
+async fn dropping_the_server_ends_everything_it_runs() {
     let server = server().await;
     let mut watch = Watch::open(&server, &format!("{PODS}?watch=1&resourceVersion=5")).await;
     let address = server.address();
@@ -345,7 +345,7 @@ async fn dropping_the_server_ends_everything() {
 }
 
 #[tokio::test]
-async fn a_watcher_that_does_not_read_is_ended_and_one_that_reads_is_not() {
+async fn watch_is_ended_only_when_its_client_does_not_read() {
     let server = ApiServer::builder()
         .slow_watches(20, Duration::from_millis(50))
         .start()
@@ -385,7 +385,7 @@ async fn a_watcher_that_does_not_read_is_ended_and_one_that_reads_is_not() {
 }
 
 #[tokio::test]
-async fn a_table_watch_gives_rows() {
+async fn table_watch_sends_rows() {
     let server = server().await;
     let headers = [("accept", "application/json;as=Table;v=v1;g=meta.k8s.io")];
     let mut watch = Watch::open_with(&server, &format!("{PODS}?watch=1"), &headers).await;

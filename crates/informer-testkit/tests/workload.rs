@@ -54,7 +54,7 @@ async fn pods_are_spread_and_look_real() {
 }
 
 #[tokio::test]
-async fn one_seed_makes_the_same_changes_again() {
+async fn workload_repeats_its_changes_with_the_same_seed() {
     let run = async |seed| {
         let server = ApiServer::builder().seed(seed).start().await.unwrap();
         let mut workload = Workload::new().pods(30).seed(seed);
@@ -82,7 +82,7 @@ async fn one_seed_makes_the_same_changes_again() {
 }
 
 #[tokio::test]
-async fn a_running_workload_goes_on_until_it_is_stopped() {
+async fn workload_runs_until_it_is_stopped() {
     let server = ApiServer::start().await.unwrap();
     let mut workload = Workload::new().pods(20);
     workload.fill(&server).unwrap();
@@ -104,7 +104,7 @@ async fn a_running_workload_goes_on_until_it_is_stopped() {
 }
 
 #[tokio::test]
-async fn a_pod_that_somebody_else_deleted_is_no_error() {
+async fn workload_ignores_a_pod_deleted_by_another() {
     let server = ApiServer::start().await.unwrap();
     let mut workload = Workload::new().pods(5);
     workload.fill(&server).unwrap();

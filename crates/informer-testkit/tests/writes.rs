@@ -23,7 +23,7 @@ async fn server() -> ApiServer {
 }
 
 #[tokio::test]
-async fn a_create_fills_the_metadata() {
+async fn create_fills_in_metadata() {
     let server = server().await;
     let pod = json!({"metadata": {"generateName": "p-"}, "spec": {"nodeName": "n"}});
     let answer = post(&server, PODS, pod).await;
@@ -51,7 +51,7 @@ async fn a_create_fills_the_metadata() {
 }
 
 #[tokio::test]
-async fn creates_that_make_no_sense_are_refused() {
+async fn invalid_create_is_refused() {
     let server = server().await;
     post(&server, PODS, json!({"metadata": {"name": "a"}})).await;
     let before = server.resource_version();
@@ -126,7 +126,7 @@ async fn creates_that_make_no_sense_are_refused() {
 }
 
 #[tokio::test]
-async fn odd_values_in_odd_places_are_no_panic() {
+async fn odd_values_in_odd_places_do_not_panic() {
     let server = server().await;
     for (n, body) in [
         json!({"status": 5}),
@@ -156,7 +156,7 @@ async fn odd_values_in_odd_places_are_no_panic() {
 }
 
 #[tokio::test]
-async fn a_replace_of_a_stale_version_conflicts() {
+async fn replace_of_an_outdated_version_conflicts() {
     let server = server().await;
     let mut pod = post(&server, PODS, json!({"metadata": {"name": "a"}}))
         .await
@@ -190,7 +190,7 @@ async fn a_replace_of_a_stale_version_conflicts() {
 }
 
 #[tokio::test]
-async fn a_custom_resource_is_only_replaced_with_a_version() {
+async fn custom_resource_is_replaced_only_with_resource_version() {
     let server = server().await;
     let widget = json!({"metadata": {"name": "w"}, "spec": {"size": 1}});
     assert_eq!(post(&server, WIDGETS, widget.clone()).await.code, 201);
@@ -200,7 +200,7 @@ async fn a_custom_resource_is_only_replaced_with_a_version() {
 }
 
 #[tokio::test]
-async fn a_write_that_changes_nothing_writes_nothing() {
+async fn write_without_change_keeps_the_resource_version() {
     let server = server().await;
     let pod = post(&server, PODS, json!({"metadata": {"name": "a"}}))
         .await
@@ -220,7 +220,7 @@ async fn a_write_that_changes_nothing_writes_nothing() {
 }
 
 #[tokio::test]
-async fn the_generation_counts_changes_of_the_spec() {
+async fn generation_counts_changes_of_the_spec() {
     let server = server().await;
     post(
         &server,
@@ -246,7 +246,7 @@ async fn the_generation_counts_changes_of_the_spec() {
 }
 
 #[tokio::test]
-async fn the_status_has_a_door_of_its_own() {
+async fn status_is_written_by_its_subresource_only() {
     let server = server().await;
     let widget = json!({"metadata": {"name": "w"}, "spec": {"size": 1}, "status": {"ready": true}});
     let created = post(&server, WIDGETS, widget).await.json();
@@ -278,7 +278,7 @@ async fn the_status_has_a_door_of_its_own() {
 }
 
 #[tokio::test]
-async fn every_kind_of_patch_works() {
+async fn every_type_of_patch_works() {
     let server = server().await;
     let pod =
         json!({"metadata": {"name": "a"}, "spec": {"containers": [{"name": "x", "image": "1"}]}});
@@ -319,7 +319,7 @@ async fn every_kind_of_patch_works() {
 }
 
 #[tokio::test]
-async fn an_apply_creates_and_then_merges() {
+async fn apply_creates_and_then_merges() {
     let server = server().await;
     let path = "/api/v1/namespaces/web/configmaps/c?fieldManager=test";
     let first = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}, "data": {"a": "1"}});
@@ -330,27 +330,79 @@ async fn an_apply_creates_and_then_merges() {
 }
 
 #[tokio::test]
-async fn a_dry_run_answers_and_changes_nothing() {
+async fn dry_run_answers_and_changes_nothing() {
     let server = server().await;
-    post(&server, PODS, json!({"metadata": {"name": "a"}})).await;
+    let a = post(&server, PODS, json!({"metadata": {"name": "a"}})).await;
+    let mut a = a.json();
     let before = server.resource_version();
-    let b = json!({"metadata": {"name": "b"}});
-    assert_eq!(
-        post(&server, &format!("{PODS}?dryRun=All"), b).await.code,
-        201
-    );
-    let label = json!({"metadata": {"labels": {"a": "b"}}});
     let path = format!("{PODS}/a?dryRun=All");
-    assert_eq!(
-        patch(&server, &path, "merge", label).await.json()["metadata"]["labels"]["a"],
-        "b"
-    );
-    assert_eq!(delete(&server, &path).await.code, 200);
+
+    let b = json!({"metadata": {"name": "b"}});
+    let created = post(&server, &format!("{PODS}?dryRun=All"), b).await;
+    assert_eq!(created.code, 201);
+    let label = json!({"metadata": {"labels": {"a": "b"}}});
+    let patched = patch(&server, &path, "merge", label.clone()).await.json();
+    assert_eq!(patched["metadata"]["labels"]["a"], "b");
+    a["metadata"]["labels"] = label["metadata"]["labels"].clone();
+    let replaced = send_json(&server, Method::PUT, &path, a).await.json();
+    assert_eq!(replaced["metadata"]["labels"]["a"], "b");
+    for path in [&path, &format!("{PODS}?dryRun=All")] {
+        assert_eq!(delete(&server, path).await.code, 200);
+        let body = json!({"dryRun": ["All"]});
+        let path = path.strip_suffix("?dryRun=All").unwrap();
+        let answer = send_json(&server, Method::DELETE, path, body).await;
+        assert_eq!(answer.code, 200);
+    }
     assert_eq!(server.resource_version(), before);
 }
 
+/// As kube-apiserver does.
 #[tokio::test]
-async fn a_delete_answers_with_a_success_or_the_marked_object() {
+async fn delete_ignores_the_query_beside_a_body() {
+    let server = server().await;
+    let body = json!({"apiVersion": "v1", "kind": "DeleteOptions"});
+    let path = format!("{PODS}/a?dryRun=All&uid=other");
+    let collection = format!("{PODS}?dryRun=All");
+    for (path, body) in [
+        (&path, json!({})),
+        (&path, body.clone()),
+        (&collection, body),
+    ] {
+        post(&server, PODS, json!({"metadata": {"name": "a"}})).await;
+        let answer = send_json(&server, Method::DELETE, path, body).await;
+        assert_eq!(answer.code, 200, "{path}");
+        assert!(server.list("pods", "").unwrap().is_empty(), "{path}");
+    }
+}
+
+#[tokio::test]
+async fn unknown_dry_run_directive_is_refused() {
+    let server = server().await;
+    post(&server, PODS, json!({"metadata": {"name": "a"}})).await;
+    let path = format!("{PODS}/a?dryRun=Some");
+    let label = json!({"metadata": {"labels": {"a": "b"}}});
+    let body = json!({"dryRun": ["All", "Some"]});
+    let answers = [
+        post(&server, &format!("{PODS}?dryRun=Some"), label.clone()).await,
+        patch(&server, &path, "merge", label.clone()).await,
+        send_json(&server, Method::PUT, &path, label).await,
+        delete(&server, &path).await,
+        delete(&server, &format!("{PODS}?dryRun=Some")).await,
+        send_json(&server, Method::DELETE, PODS, body).await,
+    ];
+    for answer in answers {
+        let status = answer.json();
+        assert_eq!(status["code"], 422);
+        assert_eq!(status["details"]["causes"][0]["field"], "dryRun");
+    }
+    let text = json!({"dryRun": "All"});
+    let answer = send_json(&server, Method::DELETE, &format!("{PODS}/a"), text).await;
+    assert_eq!(answer.code, 400);
+    assert_eq!(server.list("pods", "").unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn delete_returns_success_or_the_marked_object() {
     let server = server().await;
     let created = post(&server, PODS, json!({"metadata": {"name": "a"}}))
         .await
@@ -398,7 +450,7 @@ async fn a_delete_answers_with_a_success_or_the_marked_object() {
 }
 
 #[tokio::test]
-async fn preconditions_of_a_delete_hold() {
+async fn delete_checks_preconditions() {
     let server = server().await;
     let pod = post(&server, PODS, json!({"metadata": {"name": "a"}}))
         .await
@@ -409,6 +461,12 @@ async fn preconditions_of_a_delete_hold() {
         let answer = send_json(&server, Method::DELETE, &path, body).await;
         assert_eq!(answer.code, 409);
         assert!(answer.text().contains("Precondition failed"));
+        let body = json!({"preconditions": preconditions});
+        let collection = send_json(&server, Method::DELETE, PODS, body).await;
+        assert_eq!(collection.code, 409);
+    }
+    for query in ["uid=other", "resourceVersion=1"] {
+        assert_eq!(delete(&server, &format!("{path}?{query}")).await.code, 409);
     }
     let metadata = &pod["metadata"];
     let good = json!({"uid": metadata["uid"], "resourceVersion": metadata["resourceVersion"]});
@@ -420,7 +478,7 @@ async fn preconditions_of_a_delete_hold() {
 }
 
 #[tokio::test]
-async fn a_collection_is_deleted_by_selector() {
+async fn collection_is_deleted_by_selector() {
     let server = server().await;
     for (name, app) in [("a", "x"), ("b", "y"), ("c", "x")] {
         post(

@@ -3,16 +3,17 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
+use informer_wire::Status;
 
 use super::{CHUNK, Form};
 use crate::model::{Page, StoredObject, WatchEvent};
 use crate::resource::ResourceType;
-use crate::status::Status;
+use crate::status;
 use crate::table;
 
 const METADATA_TYPE: &str = r#"{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1""#;
 
-/// One object as the answer to a get or a write, and inside a watch event.
+/// Writes one object, as the response to a get or a write, and in a watch event.
 pub(super) fn object(
     resource: &ResourceType,
     object: &StoredObject,
@@ -36,7 +37,7 @@ pub(super) fn object(
     }
 }
 
-/// The opening brace and the type fields.
+/// Returns the opening brace and the type fields.
 fn opening(resource: &ResourceType) -> String {
     let (version, kind) = (resource.api_version(), &resource.kind);
     if resource.custom {
@@ -46,28 +47,30 @@ fn opening(resource: &ResourceType) -> String {
     }
 }
 
-/// One line of a watch stream.
+/// Writes one line of a watch.
 pub(super) fn event(resource: &ResourceType, event: &WatchEvent, form: Form, out: &mut Vec<u8>) {
-    out.extend_from_slice(format!(r#"{{"type":"{}","object":"#, event.kind.as_str()).as_bytes());
+    out.extend_from_slice(
+        format!(r#"{{"type":"{}","object":"#, event.event_type.as_str()).as_bytes(),
+    );
     object(resource, &event.object, event.revision, form, out);
     out.extend_from_slice(b"}\n");
 }
 
-/// One line of a watch stream, of an object that is text already.
+/// Writes one line of a watch with an object's text.
 pub(super) fn write_event(kind: &str, object: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(format!(r#"{{"type":"{kind}","object":"#).as_bytes());
     out.extend_from_slice(object);
     out.extend_from_slice(b"}\n");
 }
 
-/// The line of a watch stream that says what went wrong.
+/// Writes the ERROR event of a watch.
 pub(super) fn error_event(status: &Status) -> Bytes {
     let mut out = Vec::new();
-    write_event("ERROR", status.to_json().as_bytes(), &mut out);
+    write_event("ERROR", status::to_json(status).as_bytes(), &mut out);
     out.into()
 }
 
-/// The object of a bookmark.
+/// Returns the object of a bookmark.
 pub(super) fn bookmark_object(
     resource: &ResourceType,
     revision: u64,
@@ -96,7 +99,7 @@ pub(super) fn bookmark_object(
     }
 }
 
-/// The zero values of a Go type that a bookmark's empty object shows.
+/// Returns the zero values of a Go type that a bookmark's empty object has.
 fn zero(resource: &ResourceType) -> &'static str {
     match resource.plural.as_str() {
         _ if resource.custom || !resource.has_status => "",
@@ -105,7 +108,7 @@ fn zero(resource: &ResourceType) -> &'static str {
     }
 }
 
-/// A list, in chunks that are made as they are asked for.
+/// Encodes a list in chunks, each when it is needed.
 pub(super) fn list(resource: Arc<ResourceType>, page: Page, form: Form) -> Chunks {
     let (head, tail) = match form {
         Form::Metadata => (
@@ -165,7 +168,7 @@ pub(super) fn list(resource: Arc<ResourceType>, page: Page, form: Form) -> Chunk
     }
 }
 
-/// Custom resources name their keys in alphabetical order, and always have `continue`.
+/// Writes a list's metadata. That of custom resources has its keys in alphabetical order, and always `continue`.
 fn list_metadata(page: &Page, custom: bool) -> String {
     let revision = format!(r#""resourceVersion":"{}""#, page.revision);
     let token = format!(r#""continue":"{}""#, page.continue_token);

@@ -1,4 +1,4 @@
-//! Objects, lists and events as bytes, in the format and form that a client asked for.
+//! Objects, lists and events as bytes, in the requested format and form.
 
 mod json;
 mod protobuf;
@@ -6,13 +6,14 @@ mod protobuf;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use informer_wire::Status;
 
 pub(crate) use self::protobuf::has_table;
 use crate::model::{Page, StoredObject, WatchEvent};
 use crate::resource::ResourceType;
-use crate::status::Status;
+use crate::status;
 
-/// What form of an object a client asked for.
+/// The form of objects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Form {
     Full,
@@ -22,24 +23,24 @@ pub(crate) enum Form {
     Table,
 }
 
-/// In what format.
+/// The format of a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Format {
     Json,
     Protobuf,
 }
 
-/// How an answer is encoded.
+/// Format and form of a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Encoding {
     pub(crate) form: Form,
     pub(crate) format: Format,
 }
 
-/// Bytes gathered before they are handed on.
+/// The size of a chunk.
 pub(crate) const CHUNK: usize = 64 * 1024;
 
-/// One object as the answer to a get or a write.
+/// Writes one object, as the response to a get or a write.
 pub(crate) fn object(
     resource: &ResourceType,
     object: &StoredObject,
@@ -53,7 +54,7 @@ pub(crate) fn object(
     }
 }
 
-/// One event of a watch stream.
+/// Writes one event of a watch.
 pub(crate) fn event(
     resource: &ResourceType,
     event: &WatchEvent,
@@ -66,26 +67,26 @@ pub(crate) fn event(
     }
 }
 
-/// A failure, or the success of a delete, in protobuf.
+/// Encodes a failure, or the success of a delete, in protobuf.
 pub(crate) fn status(status: &Status) -> Bytes {
     let mut out = Vec::new();
-    protobuf::write_object(status.to_json().as_bytes(), &mut out);
+    protobuf::write_object(status::to_json(status).as_bytes(), &mut out);
     out.into()
 }
 
-/// The event of a watch stream that says what went wrong.
+/// Encodes the ERROR event of a watch.
 pub(crate) fn error_event(status: &Status, format: Format) -> Bytes {
     match format {
         Format::Json => json::error_event(status),
         Format::Protobuf => {
             let mut out = Vec::new();
-            protobuf::write_event("ERROR", status.to_json().as_bytes(), &mut out);
+            protobuf::write_event("ERROR", status::to_json(status).as_bytes(), &mut out);
             out.into()
         }
     }
 }
 
-/// The event of a watch stream that says up to which revision everything was sent.
+/// Encodes a bookmark of a watch.
 pub(crate) fn bookmark(
     resource: &ResourceType,
     revision: u64,
@@ -101,7 +102,7 @@ pub(crate) fn bookmark(
     out.into()
 }
 
-/// A list, in chunks that are made as they are asked for.
+/// Encodes a list in chunks, each when it is needed.
 pub(crate) fn list(resource: Arc<ResourceType>, page: Page, encoding: Encoding) -> ListChunks {
     let source = match encoding.format {
         Format::Json => Source::Json(Box::new(json::list(resource, page, encoding.form))),
@@ -133,7 +134,7 @@ impl ListChunks {
         self.format
     }
 
-    /// Gives a chunk back that was taken; the next one is that one.
+    /// Puts a taken chunk back to the front.
     pub(crate) fn put_back(mut self, chunk: Bytes) -> Self {
         self.taken = Some(chunk);
         self

@@ -8,13 +8,13 @@ use crate::model::{Page, StoredObject, WatchEvent};
 use crate::protobuf;
 use crate::resource::ResourceType;
 
-/// Whether objects of this resource can be written in protobuf.
+/// Returns `true` if objects of this resource can be written in protobuf.
 pub(crate) fn has_table(resource: &ResourceType) -> bool {
     let (version, kind) = (resource.api_version(), &resource.kind);
     !resource.custom && informer_wire::schema::Message::of_kind(&version, kind).is_some()
 }
 
-/// An object as the answer to a get or a write.
+/// Writes an object, as the response to a get or a write.
 pub(super) fn object(
     resource: &ResourceType,
     object: &StoredObject,
@@ -27,7 +27,7 @@ pub(super) fn object(
     out.extend(protobuf::envelope(&version, &kind, &message));
 }
 
-/// One event of a watch stream.
+/// Writes one event of a watch.
 pub(super) fn event(resource: &ResourceType, event: &WatchEvent, form: Form, out: &mut Vec<u8>) {
     let mut enveloped = Vec::new();
     object(
@@ -37,10 +37,10 @@ pub(super) fn event(resource: &ResourceType, event: &WatchEvent, form: Form, out
         form,
         &mut enveloped,
     );
-    out.extend(protobuf::watch_event(event.kind.as_str(), &enveloped));
+    out.extend(protobuf::watch_event(event.event_type.as_str(), &enveloped));
 }
 
-/// Writes an object, that is text already, in its envelope.
+/// Writes an object's text in its envelope.
 pub(super) fn write_object(text: &[u8], out: &mut Vec<u8>) {
     let json = read(text);
     let (version, kind) = (&json["apiVersion"], &json["kind"]);
@@ -49,20 +49,20 @@ pub(super) fn write_object(text: &[u8], out: &mut Vec<u8>) {
     out.extend(protobuf::envelope(version, kind, &message));
 }
 
-/// Writes one event of a watch stream, of an object that is text already.
+/// Writes one event of a watch with an object's text.
 pub(super) fn write_event(kind: &str, text: &[u8], out: &mut Vec<u8>) {
     let mut enveloped = Vec::new();
     write_object(text, &mut enveloped);
     out.extend(protobuf::watch_event(kind, &enveloped));
 }
 
-/// What the model stores is valid JSON.
+/// Reads a text of the model, which is always valid JSON.
 fn read(text: &[u8]) -> Value {
     serde_json::from_slice(text).unwrap_or_default()
 }
 
-/// The message of an object. Of one whose fields are not of their types, which a real server would never have stored, the
-/// metadata is written, and something that nobody can read for the rest.
+/// Encodes an object. If fields are not of their types, which a real server would never have stored, the metadata is
+/// written, and bytes that are no protobuf for the rest.
 fn encode(version: &str, kind: &str, json: &Value) -> Vec<u8> {
     /// Field 2, which is a message in every kind, with a byte that is none.
     const BROKEN: &[u8] = &[0x12, 1, 0xff];
@@ -73,7 +73,7 @@ fn encode(version: &str, kind: &str, json: &Value) -> Vec<u8> {
     })
 }
 
-/// What an object of this form says of its type.
+/// Returns the type that an object of this form has.
 fn types(resource: &ResourceType, form: Form) -> (String, String) {
     match form {
         Form::Metadata => ("meta.k8s.io/v1".into(), "PartialObjectMetadata".into()),
@@ -81,7 +81,7 @@ fn types(resource: &ResourceType, form: Form) -> (String, String) {
     }
 }
 
-/// The message of an object. It is made anew only where it is not the whole object as it was written.
+/// Returns the message of an object. It is encoded again only if it is not the whole object as written.
 fn message(resource: &ResourceType, object: &StoredObject, revision: u64, form: Form) -> Bytes {
     let make = || {
         let mut written = Vec::new();
@@ -96,7 +96,7 @@ fn message(resource: &ResourceType, object: &StoredObject, revision: u64, form: 
     }
 }
 
-/// A list. Its envelope says how long it is, so all items are made first.
+/// Encodes a list. Its envelope has its length, so all items are encoded first.
 pub(super) fn list(resource: &ResourceType, page: Page, form: Form) -> Chunks {
     let (version, kind) = match form {
         Form::Metadata => (

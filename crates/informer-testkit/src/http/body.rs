@@ -1,4 +1,4 @@
-//! Response bodies: whole, made piece by piece, or fed by a watch; each may be made to fail.
+//! Response bodies: whole, in pieces, or fed by a watch; each may be made to fail.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -12,7 +12,7 @@ use tokio::time::{Sleep, sleep};
 
 use crate::encode::ListChunks;
 
-/// Why a body broke off. Hyper closes the connection then, without a proper end.
+/// The error of a body that breaks off. Hyper then closes the connection without a proper end.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Broken;
 
@@ -24,22 +24,22 @@ impl std::fmt::Display for Broken {
 
 impl std::error::Error for Broken {}
 
-/// What happens at the end of a limited body.
+/// The end of a limited body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ending {
     /// As if the body were complete.
     Clean,
     /// The connection breaks.
     Cut,
-    /// Nothing comes any more.
+    /// Nothing follows.
     Stall,
 }
 
-/// Time for what was written before a cut to leave the process; hyper drops what it still holds
-/// when a body fails.
+/// The time for bytes written before a cut to leave the process; hyper drops those that it still holds when a body
+/// fails.
 const FLUSH: Duration = Duration::from_millis(20);
 
-/// A body that comes in pieces.
+/// A body in small pieces.
 #[derive(Debug)]
 struct Trickle {
     bytes: usize,
@@ -88,19 +88,19 @@ impl Body {
         Self::from_source(Source::Watch(events))
     }
 
-    /// Lets only so many bytes through.
+    /// Limits the body to so many bytes.
     pub(crate) fn limit(mut self, bytes: u64, ending: Ending) -> Self {
         self.limit = Some((bytes, ending));
         self
     }
 
-    /// Sends these bytes first.
+    /// Puts these bytes before the body.
     pub(crate) fn begin_with(mut self, bytes: Bytes) -> Self {
         self.before = Some(bytes);
         self
     }
 
-    /// Sends so many bytes at a time.
+    /// Cuts the body into pieces of so many bytes.
     pub(crate) fn trickle(mut self, bytes: usize, every: Duration) -> Self {
         self.trickle = Some(Trickle {
             bytes: bytes.max(1),

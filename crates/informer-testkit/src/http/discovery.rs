@@ -1,9 +1,10 @@
-//! Discovery, health, version: the paths that name no resource.
+//! Discovery, health, version: the paths without a resource.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use http::{Response, StatusCode};
+use informer_wire::Status;
 use serde_json::{Value, json};
 
 use super::body::Body;
@@ -11,14 +12,14 @@ use super::{openapi, respond};
 use crate::request::RequestRecord;
 use crate::resource::{Registry, ResourceType};
 use crate::shared::Shared;
-use crate::status::Status;
+use crate::status;
 
-/// What `/version` says: the Kubernetes version whose behaviour is followed.
+/// The minor version in `/version`: the Kubernetes version whose behaviour is followed.
 const MINOR: u32 = 36;
 
 pub(super) fn answer(shared: &Shared, record: &RequestRecord) -> Result<Response<Body>, Status> {
     if !matches!(record.method.as_str(), "GET" | "HEAD") {
-        return Err(Status::method_not_allowed());
+        return Err(status::method_not_allowed());
     }
     let segments = record.segments();
     let segments: Vec<&str> = segments.iter().map(String::as_str).collect();
@@ -48,7 +49,7 @@ pub(super) fn answer(shared: &Shared, record: &RequestRecord) -> Result<Response
         ["openapi", "v3"] => openapi::index(registry),
         ["openapi", "v3", "api", version] => openapi::group(registry, "", version)?,
         ["openapi", "v3", "apis", group, version] => openapi::group(registry, group, version)?,
-        _ => return Err(Status::unknown_resource()),
+        _ => return Err(status::unknown_resource()),
     };
     Ok(respond::json(StatusCode::OK, body.to_string()))
 }
@@ -107,14 +108,14 @@ fn group_list(registry: &Registry) -> Value {
 
 fn one_group(registry: &Registry, group: &str) -> Result<Value, Status> {
     let groups = named_groups(registry);
-    let versions = groups.get(group).ok_or_else(Status::unknown_resource)?;
+    let versions = groups.get(group).ok_or_else(status::unknown_resource)?;
     let mut value = group_value(group, versions);
     value["kind"] = "APIGroup".into();
     value["apiVersion"] = "v1".into();
     Ok(value)
 }
 
-/// The types of one group and version, or 404 if there are none.
+/// Returns the types of one group and version, or 404 if there are none.
 pub(super) fn types_of<'a>(
     registry: &'a Registry,
     group: &str,
@@ -125,7 +126,7 @@ pub(super) fn types_of<'a>(
         .filter(|resource| resource.group == group && resource.version == version)
         .collect();
     if types.is_empty() {
-        return Err(Status::unknown_resource());
+        return Err(status::unknown_resource());
     }
     Ok(types)
 }

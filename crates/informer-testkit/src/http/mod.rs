@@ -14,6 +14,7 @@ use std::sync::Arc;
 
 use http::{HeaderMap, Request, Response, header};
 use hyper::body::Incoming;
+use informer_wire::Status;
 
 pub(crate) use self::body::Body;
 use self::body::Ending;
@@ -23,22 +24,22 @@ use crate::fault::Fault;
 use crate::request::{RequestRecord, Verb};
 use crate::resource::ResourceType;
 use crate::shared::Shared;
-use crate::status::Status;
+use crate::status;
 
-/// The connection is to be dropped without an answer.
+/// The error of a connection that is dropped without a response.
 #[derive(Debug)]
 pub(crate) struct Disconnect {
-    /// As if nobody listened.
+    /// Whether as if nothing listened.
     pub(crate) refused: bool,
 }
 
-/// What a fault changes within a true answer.
+/// The effect of a fault on a true response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Tweak {
     None,
-    /// The present state has no mark at its end.
-    Unmarked,
-    /// The present state comes in another order, some of it twice.
+    /// The initial events have no bookmark at their end.
+    WithoutInitialEventsEnd,
+    /// The initial events are in another order, some of them twice.
     Shuffled(u64),
 }
 
@@ -50,7 +51,7 @@ impl std::fmt::Display for Disconnect {
 
 impl std::error::Error for Disconnect {}
 
-/// Answers one request.
+/// Responds to one request.
 pub(crate) async fn serve(
     shared: Arc<Shared>,
     request: Request<Incoming>,
@@ -58,7 +59,7 @@ pub(crate) async fn serve(
     exchange(shared, record(&request), Some(request)).await
 }
 
-/// Answers one request. One that came without a connection only reads.
+/// Responds to one request. One without a connection can only read.
 pub(crate) async fn exchange(
     shared: Arc<Shared>,
     mut record: RequestRecord,
@@ -110,10 +111,12 @@ pub(crate) async fn exchange(
         }
         Fault::Ignore(parameters) => {
             record.query.retain(|(key, _)| !parameters.contains(key));
-            // A server that does not know the parameter knows no mark either.
-            Ok(answer(&shared, &record, request, Tweak::Unmarked).await)
+            // A server that does not know the parameter does not know that bookmark either.
+            Ok(answer(&shared, &record, request, Tweak::WithoutInitialEventsEnd).await)
         }
-        Fault::Unmarked => Ok(answer(&shared, &record, request, Tweak::Unmarked).await),
+        Fault::WithoutInitialEventsEnd => {
+            Ok(answer(&shared, &record, request, Tweak::WithoutInitialEventsEnd).await)
+        }
         Fault::Shuffled(seed) => Ok(answer(&shared, &record, request, Tweak::Shuffled(seed)).await),
     }
 }
@@ -130,7 +133,7 @@ fn record(request: &Request<Incoming>) -> RequestRecord {
     record
 }
 
-/// All values of a header, joined with commas.
+/// Returns all values of a header, joined with commas.
 fn header_text(headers: &HeaderMap, name: header::HeaderName) -> String {
     let values: Vec<&str> = headers
         .get_all(name)
@@ -149,7 +152,7 @@ async fn answer(
     if let Some(request) = &request {
         let authorization = header_text(request.headers(), header::AUTHORIZATION);
         if !shared.authorizes(&authorization) {
-            return respond::status(Status::unauthorized(), error_format(shared, record));
+            return respond::status(status::unauthorized(), error_format(shared, record));
         }
     }
     let answer = if record.resource.is_empty() {
@@ -160,7 +163,7 @@ async fn answer(
     answer.unwrap_or_else(|status| respond::status(status, error_format(shared, record)))
 }
 
-/// In which format the client wants to hear of errors.
+/// Returns the format for errors.
 fn error_format(shared: &Shared, record: &RequestRecord) -> Format {
     let protobuf = Protobuf {
         spoken: shared.settings.protobuf,
@@ -169,14 +172,14 @@ fn error_format(shared: &Shared, record: &RequestRecord) -> Format {
     negotiate::error_format(&record.accept, protobuf)
 }
 
-/// What a path with a resource in it means.
+/// The resource of a path.
 struct Target {
     resource: Arc<ResourceType>,
     on_status: bool,
 }
 
 impl Target {
-    /// How to encode the answer.
+    /// Returns format and form of the response.
     fn negotiate(
         &self,
         shared: &Shared,
@@ -205,7 +208,7 @@ async fn resource(
         _ => {}
     }
     let Some(request) = request else {
-        return Err(Status::method_not_allowed());
+        return Err(status::method_not_allowed());
     };
     match record.verb {
         Verb::Create if record.name.is_empty() => {
@@ -219,7 +222,7 @@ async fn resource(
         }
         Verb::Delete => write::delete(shared, record, &target, request).await,
         Verb::DeleteCollection => write::delete_collection(shared, record, &target, request).await,
-        _ => Err(Status::method_not_allowed()),
+        _ => Err(status::method_not_allowed()),
     }
 }
 
@@ -231,12 +234,12 @@ fn target(shared: &Shared, record: &RequestRecord) -> Result<Target, Status> {
     let on_status = match record.subresource.as_str() {
         "" => false,
         "status" if resource.has_status => true,
-        _ => return Err(Status::unknown_resource()),
+        _ => return Err(status::unknown_resource()),
     };
     // A namespace in the path of a cluster-scoped resource, or none where one is needed.
     let one = !record.name.is_empty() || record.verb == Verb::Create;
     if resource.namespaced == record.namespace.is_empty() && (one || !resource.namespaced) {
-        return Err(Status::unknown_resource());
+        return Err(status::unknown_resource());
     }
     Ok(Target {
         resource,

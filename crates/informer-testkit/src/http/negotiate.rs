@@ -1,9 +1,11 @@
-//! Which form of the answer an `Accept` header asks for.
+//! The form of a response by the `Accept` header.
+
+use informer_wire::Status;
 
 use crate::encode::{Encoding, Form, Format};
-use crate::status::Status;
+use crate::status;
 
-/// What kind of answer is to be given.
+/// The kind of a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Shape {
     One,
@@ -29,12 +31,12 @@ impl Clause<'_> {
     }
 }
 
-/// What there is in protobuf.
+/// What exists in protobuf.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Protobuf {
-    /// Whether the server speaks it at all.
+    /// Whether the server has protobuf at all.
     pub(crate) spoken: bool,
-    /// Whether it has a message for whole objects of the resource.
+    /// Whether whole objects of the resource have a message.
     pub(crate) whole: bool,
 }
 
@@ -48,7 +50,7 @@ impl Protobuf {
     }
 }
 
-/// How to encode for the first clause, by quality, that this server can satisfy.
+/// Returns the encoding of the first clause, by quality, that this server can satisfy.
 pub(crate) fn negotiate(
     accept: &str,
     shape: Shape,
@@ -68,10 +70,10 @@ pub(crate) fn negotiate(
             let can = format == Format::Json || protobuf.has(form);
             can.then_some(Encoding { form, format })
         })
-        .ok_or_else(Status::not_acceptable)
+        .ok_or_else(status::not_acceptable)
 }
 
-/// In which format an error is told: the first that is asked for, whatever the resource has.
+/// Returns the format of an error: the first requested one, whatever the resource has.
 pub(crate) fn error_format(accept: &str, protobuf: Protobuf) -> Format {
     let known = clauses(accept).iter().find_map(format);
     match known {
@@ -88,7 +90,7 @@ fn format(clause: &Clause<'_>) -> Option<Format> {
     }
 }
 
-/// Sorted by quality; equal ones keep their order.
+/// Returns the clauses by quality; equal ones keep their order.
 fn clauses(accept: &str) -> Vec<Clause<'_>> {
     let mut clauses: Vec<Clause<'_>> = accept.split(',').map(clause).collect();
     clauses.retain(|clause| clause.quality > 0.0);
@@ -109,7 +111,7 @@ fn clause(text: &str) -> Clause<'_> {
     clause
 }
 
-/// `None` when the clause asks for what this answer cannot be turned into.
+/// Returns the form of a clause; `None` if this response has no such form.
 fn form(clause: &Clause<'_>, shape: Shape) -> Option<Form> {
     let kind = clause.param("as");
     if kind.is_empty() {
@@ -132,7 +134,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn clauses_are_tried_by_quality() {
+    fn accept_clauses_are_tried_by_quality() {
         let list = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
         let one = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
         for (accept, shape, expected) in [
@@ -187,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn protobuf_comes_where_there_is_a_message_for_it() {
+    fn protobuf_is_used_for_kinds_with_a_message() {
         let both = "application/vnd.kubernetes.protobuf,application/json";
         let only = "application/vnd.kubernetes.protobuf;stream=watch";
         let metadata = "application/vnd.kubernetes.protobuf;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json";

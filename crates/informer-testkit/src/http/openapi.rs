@@ -1,13 +1,13 @@
-//! Just enough of OpenAPI v3 for `kubectl apply`: which paths exist, and that the server itself
-//! takes the `fieldValidation` parameter. There are no schemas.
+//! Just enough of OpenAPI v3 for `kubectl apply`: the existing paths, and that the server takes the `fieldValidation`
+//! parameter. There are no schemas.
 
+use informer_wire::Status;
 use serde_json::{Map, Value, json};
 
 use super::discovery::types_of;
 use crate::resource::{Registry, ResourceType};
-use crate::status::Status;
 
-/// `/openapi/v3`: where the document of each group and version lies.
+/// Returns `/openapi/v3`: the places of the documents of each group and version.
 pub(super) fn index(registry: &Registry) -> Value {
     let mut paths = Map::new();
     for (group, versions) in registry.groups() {
@@ -23,7 +23,7 @@ pub(super) fn index(registry: &Registry) -> Value {
     json!({ "paths": paths })
 }
 
-/// The document of one group and version.
+/// Returns the document of one group and version.
 pub(super) fn group(registry: &Registry, group: &str, version: &str) -> Result<Value, Status> {
     let mut paths = Map::new();
     for resource in types_of(registry, group, version)? {

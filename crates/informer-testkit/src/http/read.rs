@@ -4,16 +4,18 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use http::{Response, StatusCode};
+use informer_wire::Status;
 
 use super::body::Body;
 use super::negotiate::Shape;
 use super::stream;
 use super::{Target, Tweak, respond};
+use crate::builder::LONGEST;
 use crate::encode;
 use crate::model::{ListOptions, WatchRefusal, WatchStart};
 use crate::request::RequestRecord;
 use crate::shared::Shared;
-use crate::status::Status;
+use crate::status;
 
 pub(super) fn get(
     shared: &Shared,
@@ -54,7 +56,7 @@ pub(super) fn watch(
     let options = list_options(record)?;
     let timeout = match number(record, "timeoutSeconds")? {
         0 => shared.default_watch_timeout(),
-        seconds => Duration::from_secs(seconds),
+        seconds => Duration::from_secs(seconds).min(LONGEST),
     };
     let (replica, view) = shared.replica();
     let cluster = shared.cluster.lock();
@@ -75,7 +77,7 @@ pub(super) fn watch(
 fn tweak_start(start: &mut WatchStart, tweak: Tweak) {
     match tweak {
         Tweak::None => {}
-        Tweak::Unmarked => start.initial_end = None,
+        Tweak::WithoutInitialEventsEnd => start.initial_end = None,
         Tweak::Shuffled(seed) => {
             let mut random = fastrand::Rng::with_seed(seed);
             let twice = start.initial.iter().filter(|_| random.u8(0..4) == 0);
@@ -86,7 +88,7 @@ fn tweak_start(start: &mut WatchStart, tweak: Tweak) {
     }
 }
 
-/// The parameters of a list or watch in a query.
+/// Reads the parameters of a list or watch from a query.
 pub(super) fn list_options(record: &RequestRecord) -> Result<ListOptions, Status> {
     let text = |key: &str| record.query_value(key).unwrap_or_default().to_owned();
     let mut options = ListOptions::new();
@@ -101,13 +103,13 @@ pub(super) fn list_options(record: &RequestRecord) -> Result<ListOptions, Status
     Ok(options)
 }
 
-/// A number in a query; absent and negative ones are 0.
+/// Reads a number from a query; absent and negative ones are 0.
 fn number(record: &RequestRecord, key: &str) -> Result<u64, Status> {
     let Some(text) = record.query_value(key).filter(|text| !text.is_empty()) else {
         return Ok(0);
     };
     let number: i64 = text.parse().map_err(|_| {
-        Status::bad_request(format!(
+        status::bad_request(format!(
             "strconv.ParseInt: parsing {text:?}: invalid syntax"
         ))
     })?;

@@ -1,13 +1,13 @@
-//! Responses from what a handler found.
+//! Responses from the results of handlers.
 
 use http::{HeaderName, HeaderValue, Response, StatusCode, header};
+use informer_wire::Status;
 
 use super::body::Body;
 use crate::encode::{self, Encoding, Format, ListChunks};
 use crate::fault::Answer;
 use crate::model::StoredObject;
 use crate::resource::ResourceType;
-use crate::status::Status;
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 const PROTOBUF: HeaderValue = HeaderValue::from_static("application/vnd.kubernetes.protobuf");
@@ -21,7 +21,7 @@ const fn content_type(format: Format) -> HeaderValue {
     }
 }
 
-/// Shorter bodies go with a `Content-Length`, longer ones in chunks, as in Go's server.
+/// Shorter bodies have a `Content-Length`, longer ones are chunked, as in Go's server.
 const CHUNKED_FROM: usize = 2048;
 
 fn response(code: StatusCode, content_type: HeaderValue, body: Body) -> Response<Body> {
@@ -36,12 +36,12 @@ fn response(code: StatusCode, content_type: HeaderValue, body: Body) -> Response
     response
 }
 
-/// JSON that is at hand as a whole.
+/// Responds with JSON.
 pub(crate) fn json(code: StatusCode, body: impl Into<bytes::Bytes>) -> Response<Body> {
     response(code, JSON, Body::whole(body))
 }
 
-/// As [`json`], with another media type.
+/// Responds as [`json`], with another media type.
 pub(crate) fn typed(content_type: &'static str, body: impl Into<bytes::Bytes>) -> Response<Body> {
     response(
         StatusCode::OK,
@@ -50,7 +50,7 @@ pub(crate) fn typed(content_type: &'static str, body: impl Into<bytes::Bytes>) -
     )
 }
 
-/// A failure, or the success of a delete.
+/// Responds with a failure, or the success of a delete.
 pub(crate) fn status(status: Status, format: Format) -> Response<Body> {
     let encoded = (format == Format::Protobuf).then(|| encode::status(&status));
     let mut response = scripted(&Answer::from(status));
@@ -65,7 +65,7 @@ pub(crate) fn status(status: Status, format: Format) -> Response<Body> {
     response
 }
 
-/// An answer of the script, just as it says.
+/// Responds as scripted.
 pub(crate) fn scripted(answer: &Answer) -> Response<Body> {
     let mut response = Response::new(Body::whole(answer.body().clone()));
     *response.status_mut() =
@@ -79,7 +79,7 @@ pub(crate) fn scripted(answer: &Answer) -> Response<Body> {
     response
 }
 
-/// One object.
+/// Responds with one object.
 pub(crate) fn object(
     code: StatusCode,
     resource: &ResourceType,
@@ -91,7 +91,7 @@ pub(crate) fn object(
     response(code, content_type(encoding.format), Body::whole(body))
 }
 
-/// A list, which goes out as it is encoded.
+/// Responds with a list, which is encoded while it is sent.
 pub(crate) fn list(mut chunks: ListChunks) -> Response<Body> {
     let content_type = content_type(chunks.format());
     let first = chunks.next().unwrap_or_default();
@@ -102,7 +102,7 @@ pub(crate) fn list(mut chunks: ListChunks) -> Response<Body> {
     response(StatusCode::OK, content_type, body)
 }
 
-/// A watch stream.
+/// Responds with a watch.
 pub(crate) fn watch(body: Body, format: Format) -> Response<Body> {
     let content_type = match format {
         Format::Json => JSON,
@@ -111,7 +111,7 @@ pub(crate) fn watch(body: Body, format: Format) -> Response<Body> {
     response(StatusCode::OK, content_type, body)
 }
 
-/// A watch stream that holds one error and ends.
+/// Responds with a watch that sends one error and ends.
 pub(crate) fn error_event(status: &Status, format: Format) -> Response<Body> {
     let (events, body) = tokio::sync::mpsc::channel(1);
     // The channel has room for one.

@@ -1,4 +1,4 @@
-//! The task behind one watch: it moves a cursor on and writes what it finds into the response.
+//! The task of one watch: it moves a cursor on and writes the events into the response.
 //!
 //! # Cancellation
 //! The task ends by itself when the client goes, the time is up, the server stops, or the watcher
@@ -17,16 +17,16 @@ use crate::model::{Pull, StoredObject, WatchCursor, WatchEvent, WatchEventType, 
 use crate::server::StreamEnd;
 use crate::shared::{Shared, WatchesEnd};
 
-/// Events taken from the model at once.
+/// The most events taken from the model at once.
 const BATCH: usize = 256;
 
-/// Chunks that wait between the task and the connection.
+/// The most chunks between the task and the connection.
 const CHANNEL: usize = 2;
 
-/// How long before its deadline a watch gets a last bookmark.
+/// The time before its deadline at which a watch gets a last bookmark.
 const LAST_BOOKMARK: Duration = Duration::from_secs(2);
 
-/// Starts the task and gives the body that it feeds.
+/// Starts the task and returns the body that it feeds.
 pub(super) fn open(
     shared: Arc<Shared>,
     replica: usize,
@@ -50,7 +50,7 @@ pub(super) fn open(
     if wants_bookmarks {
         feed.plan_bookmark(Instant::now());
     }
-    // Before the task runs: who was told that the watch is open can end it.
+    // Before the task runs: a caller that knows the watch to be open can end it.
     let ends = feed.shared.end_watches.subscribe();
     let initial = Initial {
         objects: start.initial,
@@ -60,7 +60,7 @@ pub(super) fn open(
     Body::watch(body)
 }
 
-/// What comes before the changes.
+/// The initial events.
 struct Initial {
     objects: Vec<Arc<StoredObject>>,
     end: Option<u64>,
@@ -76,9 +76,9 @@ async fn run(
     let (chunks, replica) = (feed.chunks.clone(), feed.replica);
     let format = feed.encoding.format;
     let end = tokio::select! {
-        // A stream that was told to end brings nothing that came after, however late this task runs.
+        // A watch that has to end sends no later events, however late this task runs.
         biased;
-        end = told_to_end(&mut ends, replica) => end,
+        end = must_end(&mut ends, replica) => end,
         () = shared.shutdown.cancelled() => StreamEnd::Clean,
         () = chunks.closed() => StreamEnd::Clean,
         () = sleep_until(deadline) => StreamEnd::Clean,
@@ -100,8 +100,8 @@ async fn run(
     let _ = tokio::time::timeout(shared.settings.slow_watch_grace, chunks.send(last)).await;
 }
 
-/// Until the watches of this replica are told to end.
-async fn told_to_end(ends: &mut watch::Receiver<WatchesEnd>, replica: usize) -> StreamEnd {
+/// Waits until the watches of this replica have to end.
+async fn must_end(ends: &mut watch::Receiver<WatchesEnd>, replica: usize) -> StreamEnd {
     while ends.changed().await.is_ok() {
         let end = ends.borrow_and_update();
         if end.replica.is_none_or(|only| only == replica) {
@@ -111,7 +111,7 @@ async fn told_to_end(ends: &mut watch::Receiver<WatchesEnd>, replica: usize) -> 
     StreamEnd::Clean
 }
 
-/// Why the feed ended; the stream ends cleanly in each case.
+/// The reason for the end; the stream ends cleanly in each case.
 enum Stop {
     ClientGone,
     TooSlow,
@@ -144,7 +144,7 @@ impl Feed {
                 Pull::Overtaken => return Err(Stop::Overtaken),
                 Pull::Unregistered => return Err(Stop::Unregistered),
                 Pull::Events { events, more } => {
-                    // After events there may be the news that the resource is gone.
+                    // Behind events there may be the removal of the resource.
                     let more = more || !events.is_empty();
                     self.send_events(events.into_iter()).await?;
                     more
@@ -157,14 +157,14 @@ impl Feed {
         }
     }
 
-    /// What this watch's replica has seen since the last time.
+    /// Returns what this watch's replica has seen since the last time.
     fn pull(&mut self) -> Pull {
         let view = self.shared.replicas.lock().view(self.replica);
         let cluster = self.shared.cluster.lock();
         cluster.pull_seen(view, &mut self.cursor, BATCH)
     }
 
-    /// Until something was written or a bookmark is due.
+    /// Waits until something was written or a bookmark is due.
     async fn wait(&self, written: &mut watch::Receiver<u64>) {
         let bookmark = async {
             match self.next_bookmark {
@@ -223,8 +223,7 @@ impl Feed {
         .await
     }
 
-    /// Hands a chunk over. A client that does not read is given up once it has not taken anything
-    /// for a while and too many events wait for it.
+    /// Sends a chunk. A client that reads nothing is given up after a while if too many events are queued for it.
     async fn send(&self, chunk: Bytes) -> Result<(), Stop> {
         let grace = self.shared.settings.slow_watch_grace;
         loop {
@@ -249,7 +248,7 @@ impl WatchEvent {
     fn initial(object: Arc<StoredObject>) -> Self {
         let revision = object.revision();
         Self {
-            kind: WatchEventType::Added,
+            event_type: WatchEventType::Added,
             object,
             revision,
         }

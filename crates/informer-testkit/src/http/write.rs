@@ -6,6 +6,7 @@ use bytes::Bytes;
 use http::{Request, Response, StatusCode, header};
 use http_body_util::{BodyExt, Limited};
 use hyper::body::Incoming;
+use informer_wire::{DeleteOptions, Deleted, Status, StatusCause};
 use jiff::Timestamp;
 use serde_json::Value;
 
@@ -14,13 +15,13 @@ use super::negotiate::Shape;
 use super::read::list_options;
 use super::{Target, header_text, respond};
 use crate::encode;
-use crate::model::{DeleteOptions, Part, WriteOptions};
-use crate::patch::Patch;
+use crate::model::{Part, WriteOptions};
+use crate::patch;
 use crate::request::RequestRecord;
 use crate::shared::Shared;
-use crate::status::Status;
+use crate::status;
 
-/// What a real server takes at most.
+/// The most bytes that a real server accepts.
 const BODY_LIMIT: usize = 3 * 1024 * 1024;
 
 pub(super) async fn create(
@@ -30,7 +31,7 @@ pub(super) async fn create(
     request: Request<Incoming>,
 ) -> Result<Response<Body>, Status> {
     let encoding = target.negotiate(shared, record, Shape::One)?;
-    let options = write_options(record, target);
+    let options = write_options(record, target, "CreateOptions")?;
     let object = json_body(request).await?;
     let resource = &target.resource;
     let object =
@@ -50,7 +51,7 @@ pub(super) async fn replace(
     request: Request<Incoming>,
 ) -> Result<Response<Body>, Status> {
     let encoding = target.negotiate(shared, record, Shape::One)?;
-    let options = write_options(record, target);
+    let options = write_options(record, target, "UpdateOptions")?;
     let object = json_body(request).await?;
     let (resource, namespace, name) = (&target.resource, &record.namespace, &record.name);
     let object =
@@ -65,9 +66,9 @@ pub(super) async fn patch(
     request: Request<Incoming>,
 ) -> Result<Response<Body>, Status> {
     let encoding = target.negotiate(shared, record, Shape::One)?;
-    let options = write_options(record, target);
+    let options = write_options(record, target, "PatchOptions")?;
     let media_type = header_text(request.headers(), header::CONTENT_TYPE);
-    let patch = Patch::parse(&media_type, &body(request).await?)?;
+    let patch = patch::parse(&media_type, record, &body(request).await?)?;
     let (resource, namespace, name) = (&target.resource, &record.namespace, &record.name);
     let (existed, object) = shared.write(|cluster| {
         let existed = cluster.get(resource, namespace, name).is_ok();
@@ -92,22 +93,17 @@ pub(super) async fn delete(
     request: Request<Incoming>,
 ) -> Result<Response<Body>, Status> {
     let encoding = target.negotiate(shared, record, Shape::One)?;
-    let asked = delete_body(request).await?;
-    let preconditions = preconditions(&asked);
-    let options = delete_write_options(record, target, &asked);
+    let (how, options) = (
+        delete_options(record, request).await?,
+        options(target, false),
+    );
     let (resource, namespace, name) = (&target.resource, &record.namespace, &record.name);
-    let deleted = shared
-        .write(|cluster| cluster.delete(resource, namespace, name, &preconditions, &options))?;
-    if deleted.gone {
-        let status = Status::deleted(resource, name, deleted.object.uid());
-        return Ok(respond::status(status, encoding.format));
-    }
-    Ok(respond::object(
-        StatusCode::OK,
-        resource,
-        &deleted.object,
-        encoding,
-    ))
+    let deleted =
+        shared.write(|cluster| cluster.delete(resource, namespace, name, &how, &options))?;
+    Ok(match deleted {
+        Deleted::Status(status) => respond::status(*status, encoding.format),
+        Deleted::Object(object) => respond::object(StatusCode::OK, resource, &object, encoding),
+    })
 }
 
 pub(super) async fn delete_collection(
@@ -118,42 +114,88 @@ pub(super) async fn delete_collection(
 ) -> Result<Response<Body>, Status> {
     let encoding = target.negotiate(shared, record, Shape::List)?;
     let selection = list_options(record)?;
-    let asked = delete_body(request).await?;
-    let options = delete_write_options(record, target, &asked);
+    let (how, options) = (
+        delete_options(record, request).await?,
+        options(target, false),
+    );
     let (resource, namespace) = (target.resource.clone(), &record.namespace);
-    let page = shared
-        .write(|cluster| cluster.delete_collection(&resource, namespace, &selection, &options))?;
+    let page = shared.write(|cluster| {
+        cluster.delete_collection(&resource, namespace, &selection, &how, &options)
+    })?;
     Ok(respond::list(encode::list(resource, page, encoding)))
 }
 
-fn write_options(record: &RequestRecord, target: &Target) -> WriteOptions {
+/// Reads the options of a write from the query.
+fn write_options(
+    record: &RequestRecord,
+    target: &Target,
+    kind: &str,
+) -> Result<WriteOptions, Status> {
+    let directives: Vec<_> = record.query_values("dryRun").collect();
+    check_dry_run(kind, &directives)?;
+    Ok(options(target, !directives.is_empty()))
+}
+
+fn options(target: &Target, dry_run: bool) -> WriteOptions {
     let part = if target.on_status {
         Part::Status
     } else {
         Part::Main
     };
-    let dry_run = record
-        .query_value("dryRun")
-        .is_some_and(|value| !value.is_empty());
     WriteOptions::at(Timestamp::now())
         .part(part)
         .dry_run(dry_run)
 }
 
-fn delete_write_options(record: &RequestRecord, target: &Target, asked: &Value) -> WriteOptions {
-    let options = write_options(record, target);
-    let dry_run = asked["dryRun"]
-        .as_array()
-        .is_some_and(|values| !values.is_empty());
-    options.dry_run(options.dry_run || dry_run)
+/// Refuses dry-run directives but `All`, the only one there is.
+fn check_dry_run(kind: &str, directives: &[&str]) -> Result<(), Status> {
+    if directives.iter().all(|directive| *directive == "All") {
+        return Ok(());
+    }
+    let directives = Value::from(directives);
+    let message = format!("Unsupported value: {directives}: supported values: \"All\"");
+    let cause = StatusCause::new("FieldValueNotSupported", message).with_field("dryRun");
+    Err(status::invalid("meta.k8s.io", kind, "", vec![cause]))
 }
 
-fn preconditions(asked: &Value) -> DeleteOptions {
-    let text = |field: &str| asked["preconditions"][field].as_str().map(str::to_owned);
-    DeleteOptions {
-        uid: text("uid"),
-        resource_version: text("resourceVersion"),
+/// Reads the options of a delete: from the body if there is one, otherwise from the query. Beside a body the query
+/// does not count.
+async fn delete_options(
+    record: &RequestRecord,
+    request: Request<Incoming>,
+) -> Result<DeleteOptions, Status> {
+    const KIND: &str = "DeleteOptions";
+    let media_type = header_text(request.headers(), header::CONTENT_TYPE);
+    let body = body(request).await?;
+    if body.is_empty() {
+        let directives: Vec<_> = record.query_values("dryRun").collect();
+        check_dry_run(KIND, &directives)?;
+        let mut options = DeleteOptions::default().dry_run(!directives.is_empty());
+        let text = |key| record.query_value(key).filter(|text| !text.is_empty());
+        if let Some(uid) = text("uid") {
+            options = options.only_uid(uid);
+        }
+        if let Some(version) = text("resourceVersion") {
+            options = options.only_resource_version(version);
+        }
+        return Ok(options);
     }
+    if media_type.contains("protobuf") {
+        return Err(status::unsupported_media_type(&["application/json"]));
+    }
+    let invalid = |error| status::bad_request(format!("invalid {KIND}: {error}"));
+    let body: Value = serde_json::from_slice(&body).map_err(invalid)?;
+    if !matches!(body["kind"].as_str(), None | Some(KIND)) {
+        let kind = &body["kind"];
+        return Err(status::bad_request(format!("{kind} is no {KIND}")));
+    }
+    let directives = body["dryRun"].as_array().map(Vec::as_slice);
+    let directives = directives.unwrap_or_default().iter();
+    check_dry_run(
+        KIND,
+        &directives.filter_map(Value::as_str).collect::<Vec<_>>(),
+    )?;
+    serde_json::from_value(body).map_err(invalid)
 }
 
 async fn body(request: Request<Incoming>) -> Result<Bytes, Status> {
@@ -161,9 +203,9 @@ async fn body(request: Request<Incoming>) -> Result<Bytes, Status> {
     let collected = limited.collect().await.map_err(|error| {
         if error.is::<http_body_util::LengthLimitError>() {
             let message = format!("limit is {BODY_LIMIT} bytes");
-            return Status::new(413, "RequestEntityTooLarge", message);
+            return Status::failure(413, "RequestEntityTooLarge", message);
         }
-        Status::bad_request(format!("the body could not be read: {error}"))
+        status::bad_request(format!("the body could not be read: {error}"))
     })?;
     Ok(collected.to_bytes())
 }
@@ -172,23 +214,9 @@ async fn json_body(request: Request<Incoming>) -> Result<Value, Status> {
     let media_type = header_text(request.headers(), header::CONTENT_TYPE);
     let essence = media_type.split(';').next().unwrap_or_default().trim();
     if !matches!(essence, "" | "*/*" | "application/json") {
-        return Err(Status::unsupported_media_type(&["application/json"]));
+        return Err(status::unsupported_media_type(&["application/json"]));
     }
     let body = body(request).await?;
     serde_json::from_slice(&body)
-        .map_err(|error| Status::bad_request(format!("the body is not JSON: {error}")))
-}
-
-/// A delete needs no body.
-async fn delete_body(request: Request<Incoming>) -> Result<Value, Status> {
-    let media_type = header_text(request.headers(), header::CONTENT_TYPE);
-    let body = body(request).await?;
-    if body.is_empty() {
-        return Ok(Value::Null);
-    }
-    if media_type.contains("protobuf") {
-        return Err(Status::unsupported_media_type(&["application/json"]));
-    }
-    serde_json::from_slice(&body)
-        .map_err(|error| Status::bad_request(format!("the body is not JSON: {error}")))
+        .map_err(|error| status::bad_request(format!("the body is not JSON: {error}")))
 }

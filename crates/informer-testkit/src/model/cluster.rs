@@ -3,20 +3,21 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use informer_wire::Status;
 use jiff::Timestamp;
 
 use super::collection::Collection;
 use super::object::StoredObject;
 use crate::resource::{GroupResource, Registry, ResourceType};
-use crate::status::Status;
+use crate::status;
 
-/// How a [`Cluster`] behaves.
+/// The settings of a [`Cluster`].
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ClusterOptions {
     /// How many changes of each resource a client may go back; older ones are "too old".
     pub history_limit: usize,
-    /// The revision before the first write.
+    /// The revision before the first write; at most half of what a number of 64 bits holds.
     pub first_revision: u64,
     /// Whether a write into a namespace that does not exist fails, instead of making the namespace.
     pub strict_namespaces: bool,
@@ -67,12 +68,13 @@ pub struct Cluster {
 }
 
 impl Cluster {
-    /// A cluster with the built-in kinds and the namespaces that every cluster has.
+    /// Makes a cluster with the built-in kinds and the standard namespaces.
     pub fn new(options: &ClusterOptions, now: Timestamp) -> Self {
         let mut cluster = Self {
             registry: Registry::with_builtin(),
             collections: BTreeMap::new(),
-            revision: options.first_revision,
+            // Room for more writes than anybody makes.
+            revision: options.first_revision.min(u64::MAX / 2),
             compacted: 0,
             history_limit: options.history_limit,
             strict_namespaces: options.strict_namespaces,
@@ -87,20 +89,19 @@ impl Cluster {
         cluster
     }
 
-    /// The newest revision: that of the last write to any resource.
+    /// Returns the newest revision: that of the last write to any resource.
     pub fn revision(&self) -> u64 {
         self.revision
     }
 
-    /// Makes a resource known, in place of one with the same group, version and plural.
+    /// Adds a resource, in place of one with the same group, version and plural.
     pub fn register(&mut self, resource: ResourceType) -> Arc<ResourceType> {
         let resource = self.registry.register(resource);
         self.open_collection(&resource);
         resource
     }
 
-    /// The resource that a name means: `pods`, `po`, `Pod`, `v1/pods`, `apps/v1/deployments` or
-    /// `deployments.apps`.
+    /// Returns the resource of a name: `pods`, `po`, `Pod`, `v1/pods`, `apps/v1/deployments` or `deployments.apps`.
     ///
     /// # Errors
     /// 404 when there is no such resource.
@@ -108,7 +109,7 @@ impl Cluster {
         self.registry.resolve(name)
     }
 
-    /// The resource at a path of the API.
+    /// Returns the resource of a path of the API.
     pub(crate) fn find(
         &self,
         group: &str,
@@ -116,14 +117,14 @@ impl Cluster {
         plural: &str,
     ) -> Result<Arc<ResourceType>, Status> {
         let found = self.registry.find(group, version, plural);
-        found.cloned().ok_or_else(Status::unknown_resource)
+        found.cloned().ok_or_else(status::unknown_resource)
     }
 
     pub(crate) fn registry(&self) -> &Registry {
         &self.registry
     }
 
-    /// One object.
+    /// Returns one object.
     ///
     /// # Errors
     /// 404 when it does not exist.
@@ -137,16 +138,15 @@ impl Cluster {
         let found = self.collection(resource)?.get(&key);
         found
             .cloned()
-            .ok_or_else(|| Status::not_found(resource, name))
+            .ok_or_else(|| status::not_found(resource, name))
     }
 
-    /// How many objects of a resource there are, in all namespaces.
+    /// Returns the number of objects of a resource, in all namespaces.
     pub fn count(&self, resource: &ResourceType) -> usize {
         self.collection(resource).map_or(0, Collection::len)
     }
 
-    /// Refuses lists and new watches below a revision from now on, in every resource. Watches that
-    /// are open go on.
+    /// Refuses lists and new watches below a revision from now on, in every resource. Open watches go on.
     pub fn compact(&mut self, revision: u64) {
         self.compacted = self.compacted.max(revision.min(self.revision));
         for collection in self.collections.values_mut() {
@@ -165,7 +165,7 @@ impl Cluster {
     pub(super) fn collection(&self, resource: &ResourceType) -> Result<&Collection, Status> {
         self.collections
             .get(&resource.group_resource())
-            .ok_or_else(Status::unknown_resource)
+            .ok_or_else(status::unknown_resource)
     }
 
     pub(super) fn open_collection(&mut self, resource: &ResourceType) -> &mut Collection {
@@ -184,7 +184,7 @@ impl Cluster {
         self.revision + 1
     }
 
-    /// The one place where anything changes: the next revision writes or removes one object.
+    /// Writes or removes one object at the next revision: the one place where anything changes.
     pub(super) fn commit(
         &mut self,
         resource: &ResourceType,

@@ -14,7 +14,7 @@ pub(crate) struct Scope {
 }
 
 impl Scope {
-    /// One namespace; the empty one stands for all objects.
+    /// Makes the scope of one namespace; the empty one stands for all objects.
     pub(crate) fn new(namespace: &str) -> Self {
         let prefix = if namespace.is_empty() {
             String::new()
@@ -28,7 +28,7 @@ impl Scope {
         key.starts_with(&self.prefix)
     }
 
-    /// What a continue token keeps of a key: the part behind the scope's own.
+    /// Returns the part of a key behind the scope's own, which a continue token has.
     pub(crate) fn relative<'a>(&self, key: &'a str) -> &'a str {
         key.strip_prefix(self.prefix.as_str()).unwrap_or(key)
     }
@@ -69,7 +69,7 @@ impl Collection {
         self.live.len()
     }
 
-    /// Stores an object's new version, or removes it, and remembers the change.
+    /// Stores an object's new version, or removes it, and keeps the change.
     pub(crate) fn apply(&mut self, key: &str, revision: u64, new: Option<Arc<StoredObject>>) {
         let old = match &new {
             Some(object) => self.live.insert(key.to_owned(), object.clone()),
@@ -86,7 +86,7 @@ impl Collection {
             .collect();
     }
 
-    /// The live objects of a scope, from a key on (inclusive), in the order of their keys.
+    /// Returns the live objects of a scope, from a key on (inclusive), in the order of their keys.
     pub(crate) fn live<'a>(
         &'a self,
         scope: &'a Scope,
@@ -103,7 +103,7 @@ impl Collection {
             .map(|(_, object)| object)
     }
 
-    /// The objects of a scope as they were at a revision inside the history window.
+    /// Returns the objects of a scope as they were at a revision inside the history window.
     pub(crate) fn at(&self, revision: u64, scope: &Scope, from: &str) -> Vec<Arc<StoredObject>> {
         let undo = self.history.undo_to(revision);
         if undo.is_empty() {
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn a_namespace_is_not_confused_with_one_whose_name_begins_alike() {
+    fn scope_excludes_namespaces_with_the_same_prefix() {
         let mut collection = Collection::new(0, 100);
         for (at, key) in ["a/x", "a-b/y", "ab/z", "a/y"].into_iter().enumerate() {
             let revision = at as u64 + 1;
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn the_past_has_what_was_deleted_and_lacks_what_came_later() {
+    fn collection_at_a_revision_has_the_objects_of_then() {
         let mut collection = Collection::new(0, 100);
         collection.apply("n/a", 1, Some(object("n/a", 1)));
         collection.apply("n/b", 2, Some(object("n/b", 2)));

@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
+use informer_wire::{Status, StatusCause};
 use serde_json::{Value, json};
 
 use super::cluster::Cluster;
 use super::object::StoredObject;
 use super::write::WriteOptions;
 use crate::resource::ResourceType;
-use crate::status::{Status, StatusCause};
+use crate::status;
 use crate::time::rfc3339;
 
 fn is_definition(resource: &ResourceType) -> bool {
@@ -16,7 +17,7 @@ fn is_definition(resource: &ResourceType) -> bool {
 }
 
 impl Cluster {
-    /// Refuses a definition that defines nothing, and writes the status that says it is served.
+    /// Refuses a definition that defines nothing, and writes its status.
     pub(super) fn check_definition(
         &self,
         resource: &ResourceType,
@@ -53,7 +54,7 @@ impl Cluster {
         Ok(())
     }
 
-    /// Serves what a definition defines.
+    /// Serves the resources of a definition.
     pub(super) fn adopt_definition(&mut self, resource: &ResourceType, object: &Value) {
         if !is_definition(resource) {
             return;
@@ -68,7 +69,7 @@ impl Cluster {
         }
     }
 
-    /// Before a definition goes: all its objects go, and its paths answer 404.
+    /// Deletes all objects of a definition that is about to be deleted; its paths respond with 404.
     pub(super) fn drop_definition(&mut self, resource: &ResourceType, old: &Arc<StoredObject>) {
         if !is_definition(resource) {
             return;
@@ -96,7 +97,7 @@ fn versions(definition: &Value) -> impl Iterator<Item = &Value> {
         .flatten()
 }
 
-/// One type for each served version.
+/// Returns one type for each served version.
 fn resource_types(definition: &Value) -> Result<Vec<ResourceType>, Status> {
     let spec = &definition["spec"];
     let names = &spec["names"];
@@ -104,7 +105,7 @@ fn resource_types(definition: &Value) -> Result<Vec<ResourceType>, Status> {
     let mut required = |value: &Value, field: &str| {
         let text = value.as_str().unwrap_or_default().to_owned();
         if text.is_empty() {
-            causes.push(StatusCause::new("FieldValueRequired", "Required value").field(field));
+            causes.push(StatusCause::new("FieldValueRequired", "Required value").with_field(field));
         }
         text
     };
@@ -118,15 +119,15 @@ fn resource_types(definition: &Value) -> Result<Vec<ResourceType>, Status> {
         let message = format!(
             "Invalid value: {name:?}: must be spec.names.plural+\".\"+spec.group, here {wanted:?}"
         );
-        causes.push(StatusCause::new("FieldValueInvalid", message).field("metadata.name"));
+        causes.push(StatusCause::new("FieldValueInvalid", message).with_field("metadata.name"));
     }
     if versions(definition).all(|version| version["name"].as_str().is_none()) {
         let cause = StatusCause::new("FieldValueRequired", "Required value");
-        causes.push(cause.field("spec.versions"));
+        causes.push(cause.with_field("spec.versions"));
     }
     if !causes.is_empty() {
         let (of_group, of_kind) = ("apiextensions.k8s.io", "CustomResourceDefinition");
-        return Err(Status::invalid(of_group, of_kind, name, causes));
+        return Err(status::invalid(of_group, of_kind, name, causes));
     }
     let served = versions(definition).filter(|version| version["served"] == true);
     Ok(served

@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use super::object::StoredObject;
 
-/// One change of one object. At least one of `old` and `new` is there.
+/// One change of one object. It has `old`, `new` or both.
 #[derive(Clone, Debug)]
 pub(crate) struct Change {
     pub(crate) revision: u64,
@@ -31,10 +31,10 @@ impl Change {
     }
 }
 
-/// How many changes are kept for open watches, however small the window.
+/// The number of changes kept for open watches, however small the window.
 const KEPT_FOR_OPEN_WATCHES: usize = 10_000;
 
-/// The changes of one collection that are still remembered.
+/// The changes of one collection that are still kept.
 #[derive(Debug)]
 pub(crate) struct History {
     changes: VecDeque<Change>,
@@ -53,7 +53,7 @@ impl History {
         }
     }
 
-    /// The oldest revision that a list or a new watch may ask for.
+    /// Returns the oldest revision that a list or a new watch may request.
     pub(crate) fn floor(&self) -> u64 {
         self.floor
     }
@@ -78,24 +78,24 @@ impl History {
         self.floor = self.floor.max(revision);
     }
 
-    /// Whether an open watch that has seen everything up to `position` can go on.
+    /// Returns `true` if an open watch at `position` can go on.
     pub(crate) fn reaches(&self, position: u64) -> bool {
         position >= self.dropped
     }
 
-    /// The oldest revision whose state can still be told.
+    /// Returns the oldest revision whose state is still known.
     pub(super) fn oldest(&self) -> u64 {
         self.dropped
     }
 
-    /// Forgets every change above a revision, as if it had never been.
+    /// Drops every change above a revision, as if it had never been.
     pub(super) fn forget_after(&mut self, revision: u64) {
         self.changes.truncate(self.index_after(revision));
         self.floor = self.floor.min(revision);
     }
 
     fn shrink(&mut self) {
-        if let Some(beyond) = self.changes.len().checked_sub(self.limit + 1) {
+        if let Some(beyond) = self.changes.len().checked_sub(self.limit.saturating_add(1)) {
             self.floor = self.floor.max(self.changes[beyond].revision);
         }
         while self.changes.len() > self.limit.max(KEPT_FOR_OPEN_WATCHES) {
@@ -110,13 +110,13 @@ impl History {
             .partition_point(|change| change.revision <= revision)
     }
 
-    /// The changes above a revision, oldest first.
+    /// Returns the changes above a revision, oldest first.
     pub(crate) fn after(&self, revision: u64) -> impl Iterator<Item = &Change> {
         self.changes.range(self.index_after(revision)..)
     }
 
-    /// What differs between now and a revision inside the window: each key that changed since,
-    /// with what it held then.
+    /// Returns the difference between now and a revision inside the window: each key that changed since, with its value
+    /// then.
     pub(crate) fn undo_to(&self, revision: u64) -> BTreeMap<&str, Option<&Arc<StoredObject>>> {
         let mut then = BTreeMap::new();
         for change in self.after(revision) {
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn the_limit_and_a_compaction_raise_the_floor() {
+    fn history_floor_is_raised_by_limit_and_compaction() {
         assert_eq!(filled(10).floor(), 0);
         assert_eq!(filled(2).floor(), 5);
         let mut history = filled(10);
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn an_open_watch_is_overtaken_only_when_changes_are_really_gone() {
+    fn open_watch_is_overtaken_only_when_its_changes_are_dropped() {
         let mut history = History::new(0, 1);
         for revision in 1..=10_001 {
             history.push(Change {
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn a_revision_in_between_belongs_to_the_change_before_it() {
+    fn rewind_reaches_the_change_before_the_revision() {
         let history = filled(10);
         let after = |revision| {
             history
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn undoing_gives_each_changed_key_its_value_of_then() {
+    fn undo_returns_each_changed_key_with_its_value_of_then() {
         let history = filled(10);
         let then = history.undo_to(5);
         assert_eq!(then.len(), 1);

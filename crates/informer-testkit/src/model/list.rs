@@ -1,7 +1,9 @@
-//! Lists: which revision a request means, paging over a snapshot, and the answers to what is too
-//! old or too new.
+//! Lists: the revision that a request means, paging over a snapshot, and the errors of revisions that are too old or
+//! too new.
 
 use std::sync::Arc;
+
+use informer_wire::Status;
 
 use super::cluster::Cluster;
 use super::collection::Scope;
@@ -11,23 +13,23 @@ use super::replica::ReplicaView;
 use super::token::ContinueToken;
 use crate::resource::ResourceType;
 use crate::selector::Selection;
-use crate::status::Status;
+use crate::status;
 
 /// One page of a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Page {
-    /// The revision of which this is the state: the list's `metadata.resourceVersion`.
+    /// The revision of this state: the list's `metadata.resourceVersion`.
     pub revision: u64,
     /// The objects in the order of their keys.
     pub items: Vec<Arc<StoredObject>>,
     /// The token of the next page; empty on the last one.
     pub continue_token: String,
-    /// How many objects follow; only known when there is no selector.
+    /// The number of objects behind this page; only known without a selector.
     pub remaining: Option<u64>,
 }
 
-/// Where a page begins, in time and in the order of keys.
+/// The start of a page, in time and in the order of keys.
 struct Plan {
     revision: u64,
     from: String,
@@ -44,7 +46,7 @@ impl Cluster {
     /// Lists a namespace, or everything when `namespace` is empty.
     ///
     /// # Errors
-    /// What a real server answers: 400 and 422 for parameters that make no sense, 410 for what is
+    /// Those of a real server: 400 and 422 for parameters that make no sense, 410 for revisions that are
     /// too old, 504 for a revision that has not been reached.
     pub fn list(
         &self,
@@ -55,7 +57,7 @@ impl Cluster {
         self.list_seen(ReplicaView::newest(), resource, namespace, options)
     }
 
-    /// As [`Self::list`], answered by a replica that may be behind.
+    /// Lists as [`Self::list`], from a replica that may be behind.
     ///
     /// # Errors
     /// As [`Self::list`]; a revision that the replica has not seen is one that lies ahead.
@@ -104,7 +106,7 @@ impl Cluster {
         };
         if !options.continue_token.is_empty() {
             if !matches!(options.resource_version.as_str(), "" | "0") {
-                return Err(Status::bad_request(
+                return Err(status::bad_request(
                     "specifying resource version is not allowed when using continue",
                 ));
             }
@@ -112,7 +114,7 @@ impl Cluster {
         }
         let asked = options
             .revision()
-            .map_err(|why| Status::bad_request(format!("invalid resource version: {why}")))?;
+            .map_err(|why| status::bad_request(format!("invalid resource version: {why}")))?;
         let from = String::new();
         match asked {
             None => Ok(Plan {
@@ -168,14 +170,16 @@ impl Cluster {
             });
         };
         if revision > self.revision() {
-            return Err(Status::too_large(revision, self.revision(), 0));
+            return Err(status::too_large(revision, self.revision(), 0));
         }
         if revision < self.collection(resource)?.history().floor() {
             let inconsistent = ContinueToken {
                 revision: None,
                 ..token
             };
-            return Err(Status::expired(TOKEN_TOO_OLD).with_continue_token(inconsistent.encode()));
+            let mut expired = status::expired(TOKEN_TOO_OLD);
+            expired.metadata.continue_token = Some(inconsistent.encode());
+            return Err(expired);
         }
         Ok(Plan {
             revision,
@@ -186,10 +190,10 @@ impl Cluster {
 
     fn exactly(&self, resource: &ResourceType, asked: u64) -> Result<u64, Status> {
         if asked > self.revision() {
-            return Err(Status::too_large(asked, self.revision(), 0));
+            return Err(status::too_large(asked, self.revision(), 0));
         }
         if asked < self.collection(resource)?.history().floor() {
-            return Err(Status::expired(
+            return Err(status::expired(
                 "The resourceVersion for the provided list is too old.",
             ));
         }
@@ -199,7 +203,7 @@ impl Cluster {
     pub(super) fn not_older_than(&self, view: ReplicaView, asked: u64) -> Result<u64, Status> {
         let seen = view.revision(self.revision());
         if asked > seen {
-            return Err(Status::too_large(asked, seen, 1));
+            return Err(status::too_large(asked, seen, 1));
         }
         Ok(seen)
     }

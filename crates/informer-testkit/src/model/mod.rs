@@ -26,4 +26,4 @@ pub use self::object::StoredObject;
 pub use self::options::ListOptions;
 pub use self::replica::ReplicaView;
 pub use self::watch::{Pull, WatchCursor, WatchEvent, WatchEventType, WatchRefusal, WatchStart};
-pub use self::write::{DeleteOptions, Deleted, Part, WriteOptions};
+pub use self::write::{Part, WriteOptions};

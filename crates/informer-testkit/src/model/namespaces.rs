@@ -1,8 +1,8 @@
-//! Namespaces: they come into being when something is put into them, and take it along when they
-//! go.
+//! Namespaces: they are created when something is created in them, and deleted with their contents.
 
 use std::sync::Arc;
 
+use informer_wire::{Status, StatusCause, StatusDetails};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
@@ -12,9 +12,9 @@ use super::object::StoredObject;
 use super::rules::{is_marked_deleted, set_phase};
 use super::write::WriteOptions;
 use crate::resource::ResourceType;
-use crate::status::{Status, StatusCause, StatusDetails};
+use crate::status;
 
-/// What every new cluster has.
+/// The namespaces of every new cluster.
 const STANDARD: [&str; 4] = ["default", "kube-node-lease", "kube-public", "kube-system"];
 
 impl Cluster {
@@ -35,7 +35,7 @@ impl Cluster {
         self.resource("v1/namespaces")
     }
 
-    /// Makes sure that something may be put into a namespace.
+    /// Checks that an object may be created in a namespace.
     pub(super) fn require_namespace(
         &mut self,
         name: &str,
@@ -44,7 +44,7 @@ impl Cluster {
         let namespaces = self.namespaces()?;
         let Some(namespace) = self.collection(&namespaces)?.get(name) else {
             if self.strict_namespaces {
-                return Err(Status::not_found(&namespaces, name));
+                return Err(status::not_found(&namespaces, name));
             }
             return self.create_namespace(name, options);
         };
@@ -52,18 +52,17 @@ impl Cluster {
             return Ok(());
         }
         let message = format!("namespace {name} is being terminated");
-        let cause = StatusCause::new("NamespaceTerminating", message).field("metadata.namespace");
-        let details = StatusDetails {
-            causes: vec![cause],
-            ..StatusDetails::default()
-        };
+        let cause =
+            StatusCause::new("NamespaceTerminating", message).with_field("metadata.namespace");
+        let mut details = StatusDetails::default();
+        details.causes = vec![cause];
         let message = format!(
             "unable to create new content in namespace {name} because it is being terminated"
         );
-        Err(Status::new(403, "Forbidden", message).with_details(details))
+        Err(Status::failure(403, "Forbidden", message).with_details(details))
     }
 
-    /// Deletes what is in a namespace that is to go; says whether nothing is left.
+    /// Deletes the contents of a terminating namespace; returns `true` if nothing is left.
     pub(super) fn empty_namespace(
         &mut self,
         namespace: &Arc<StoredObject>,
@@ -81,7 +80,7 @@ impl Cluster {
         Ok(self.is_empty(namespace.name()))
     }
 
-    /// After the last object of a namespace that is to go has gone, the namespace goes.
+    /// Deletes a terminating namespace after the last of its objects.
     pub(super) fn finish_namespace_of(&mut self, removed: &StoredObject) {
         let name = removed.namespace();
         let Ok(namespaces) = self.namespaces() else {

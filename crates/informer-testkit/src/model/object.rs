@@ -1,4 +1,4 @@
-//! One version of one object, encoded once, in the shape in which it goes over the wire.
+//! One version of one object, encoded once, in the shape that it has on the wire.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 use crate::resource::ResourceType;
 
-/// The order in which a real server writes the metadata of built-in kinds; the rest follows.
+/// The order in which a real server writes the metadata of built-in kinds; other fields follow.
 const METADATA_ORDER: [&str; 15] = [
     "name",
     "generateName",
@@ -41,15 +41,15 @@ pub struct StoredObject {
     labels: BTreeMap<String, String>,
     fields: Vec<(String, String)>,
     body: Bytes,
-    /// Where in `body` the digits of the resource version stand.
+    /// The place of the resource version's digits in `body`.
     revision_at: Range<usize>,
-    /// Where in `body` the value of `metadata` stands.
+    /// The place of the value of `metadata` in `body`.
     metadata_at: Range<usize>,
     protobuf: Protobuf,
 }
 
-/// The object's message in protobuf, once somebody has asked for it. It follows from the rest, so objects with and
-/// without it are equal.
+/// The object's message in protobuf, once it was needed. It follows from the rest, so objects with and without it are
+/// equal.
 #[derive(Debug, Default)]
 struct Protobuf(OnceLock<Bytes>);
 
@@ -106,41 +106,41 @@ impl StoredObject {
         }
     }
 
-    /// `namespace/name`, or the name alone for objects without a namespace.
+    /// Returns `namespace/name`, or the name alone for objects without a namespace.
     pub fn key(&self) -> &str {
         &self.key
     }
 
-    /// The object's name.
+    /// Returns the object's name.
     pub fn name(&self) -> &str {
         self.key
             .rsplit_once('/')
             .map_or(&self.key, |(_, name)| name)
     }
 
-    /// The object's namespace; empty when it has none.
+    /// Returns the object's namespace; empty when it has none.
     pub fn namespace(&self) -> &str {
         self.key
             .rsplit_once('/')
             .map_or("", |(namespace, _)| namespace)
     }
 
-    /// The revision that wrote this version: its `metadata.resourceVersion`.
+    /// Returns the revision that wrote this version: its `metadata.resourceVersion`.
     pub fn revision(&self) -> u64 {
         self.revision
     }
 
-    /// The object's UID.
+    /// Returns the object's UID.
     pub fn uid(&self) -> &str {
         &self.uid
     }
 
-    /// The object's labels.
+    /// Returns the object's labels.
     pub fn labels(&self) -> &BTreeMap<String, String> {
         &self.labels
     }
 
-    /// The value of a selectable field; empty when the kind has no such field.
+    /// Returns the value of a selectable field; empty when the kind has no such field.
     pub(crate) fn field(&self, path: &str) -> &str {
         match path {
             "metadata.name" => self.name(),
@@ -153,17 +153,17 @@ impl StoredObject {
         }
     }
 
-    /// The JSON text without its leading brace, and without `apiVersion` and `kind`.
+    /// Returns the JSON text without its leading brace, and without `apiVersion` and `kind`.
     pub(crate) fn body(&self) -> &Bytes {
         &self.body
     }
 
-    /// Appends the text of [`Self::body`], with another resource version in it.
+    /// Appends the text of [`Self::body`] with another resource version.
     pub(crate) fn write_body(&self, revision: u64, out: &mut Vec<u8>) {
         self.write_range(0..self.body.len(), revision, out);
     }
 
-    /// Appends the JSON text of `metadata`, with another resource version in it.
+    /// Appends the JSON text of `metadata` with another resource version.
     pub(crate) fn write_metadata(&self, revision: u64, out: &mut Vec<u8>) {
         self.write_range(self.metadata_at.clone(), revision, out);
     }
@@ -177,12 +177,12 @@ impl StoredObject {
         out.extend_from_slice(&self.body[self.revision_at.end..range.end]);
     }
 
-    /// The message of the whole object in protobuf, made by the first who asks.
+    /// Returns the message of the whole object in protobuf, encoded once.
     pub(crate) fn protobuf(&self, make: impl FnOnce() -> Vec<u8>) -> Bytes {
         self.protobuf.0.get_or_init(|| make().into()).clone()
     }
 
-    /// The whole object, decoded.
+    /// Decodes the whole object.
     #[allow(
         clippy::missing_panics_doc,
         reason = "the text was written by `encode`"
@@ -200,7 +200,7 @@ impl StoredObject {
     }
 }
 
-/// What an object is stored under. Keys sort as in etcd, so a namespace is a range of keys.
+/// Returns the key of an object. Keys sort as in etcd, so a namespace is a range of keys.
 pub(crate) fn object_key(namespace: &str, name: &str) -> String {
     if namespace.is_empty() {
         return name.to_owned();
@@ -319,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn a_built_in_kind_is_written_in_the_order_of_its_go_type() {
+    fn built_in_kind_is_written_in_the_order_of_its_go_type() {
         let pods = Registry::with_builtin().resolve("pods").unwrap();
         let object = StoredObject::encode(
             &pods,
@@ -346,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn a_custom_resource_is_written_in_alphabetical_order() {
+    fn custom_resource_is_written_in_alphabetical_order() {
         let widgets = ResourceType::new("demo.example", "v1", "Widget", "widgets");
         let object = StoredObject::encode(
             &widgets,

@@ -1,8 +1,10 @@
-//! What a list or watch asks for, and the checks a real server makes before anything else.
+//! The parameters of a list or watch, and the checks that a real server makes before anything else.
 
-use crate::status::{Status, StatusCause};
+use informer_wire::{Status, StatusCause};
 
-/// The parameters of a list or watch, as they stand in a query.
+use crate::status;
+
+/// The parameters of a list or watch, as written in a query.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ListOptions {
@@ -12,20 +14,20 @@ pub struct ListOptions {
     pub field_selector: String,
     /// The size of a page; 0 is one page for all.
     pub limit: u64,
-    /// The token of the page before.
+    /// The token of the last page.
     pub continue_token: String,
-    /// The resource version asked for: empty, `0` or a number.
+    /// The requested resource version: empty, `0` or a number.
     pub resource_version: String,
     /// Empty, `Exact` or `NotOlderThan`.
     pub resource_version_match: String,
-    /// Whether a watch begins with the present state; absent is up to the server.
+    /// Whether a watch starts with initial events; absent is up to the server.
     pub send_initial_events: Option<bool>,
-    /// Whether a watch wants bookmarks.
+    /// Whether a watch may carry bookmarks.
     pub allow_watch_bookmarks: bool,
 }
 
 impl ListOptions {
-    /// No selector, no paging, no resource version.
+    /// Makes options without selector, paging and resource version.
     pub fn new() -> Self {
         Self::default()
     }
@@ -99,7 +101,7 @@ impl ListOptions {
         refuse(causes)
     }
 
-    /// The resource version as a number; `None` when unset. The error is the text of Go's parser.
+    /// Returns the resource version as a number; `None` when unset. The error is the text of Go's parser.
     pub(crate) fn revision(&self) -> Result<Option<u64>, String> {
         let text = self.resource_version.as_str();
         if text.is_empty() {
@@ -119,7 +121,7 @@ impl ListOptions {
 }
 
 fn forbidden(field: &str, why: &str) -> StatusCause {
-    StatusCause::new("FieldValueForbidden", format!("Forbidden: {why}")).field(field)
+    StatusCause::new("FieldValueForbidden", format!("Forbidden: {why}")).with_field(field)
 }
 
 fn forbidden_match(why: &str) -> StatusCause {
@@ -128,12 +130,12 @@ fn forbidden_match(why: &str) -> StatusCause {
 
 fn unsupported_match(value: &str, supported: &str) -> StatusCause {
     let message = format!("Unsupported value: {value:?}: supported values: {supported}");
-    StatusCause::new("FieldValueNotSupported", message).field("resourceVersionMatch")
+    StatusCause::new("FieldValueNotSupported", message).with_field("resourceVersionMatch")
 }
 
 fn refuse(causes: Vec<StatusCause>) -> Result<(), Status> {
     if causes.is_empty() {
         return Ok(());
     }
-    Err(Status::invalid("meta.k8s.io", "ListOptions", "", causes))
+    Err(status::invalid("meta.k8s.io", "ListOptions", "", causes))
 }

@@ -1,7 +1,7 @@
-//! What one of several API servers in front of one etcd has seen.
+//! The view of one of several API servers in front of one etcd.
 
-/// What a replica knows: servers of one cluster follow the same history, each at its own pace, and
-/// each remembers only what happened since it started.
+/// The view of a replica: servers of one cluster follow the same history, each at its own pace, and each has only what
+/// happened since it started.
 ///
 /// ```
 /// use informer_testkit::model::ReplicaView;
@@ -17,7 +17,7 @@ pub struct ReplicaView {
 }
 
 impl ReplicaView {
-    /// A replica that has seen everything.
+    /// Makes the view of a replica that has seen everything.
     pub const fn newest() -> Self {
         Self {
             seen: None,
@@ -25,26 +25,26 @@ impl ReplicaView {
         }
     }
 
-    /// One that has seen everything up to a revision, and nothing after it.
+    /// Limits the view to a revision and those before it.
     #[must_use]
     pub const fn up_to(mut self, revision: u64) -> Self {
         self.seen = Some(revision);
         self
     }
 
-    /// One that started at a revision: a watch from before it is too old.
+    /// Sets the revision at which the replica started: a watch from before it is too old.
     #[must_use]
     pub const fn since(mut self, revision: u64) -> Self {
         self.floor = revision;
         self
     }
 
-    /// The oldest revision from which a watch may start.
+    /// Returns the oldest revision from which a watch may start.
     pub const fn floor(self) -> u64 {
         self.floor
     }
 
-    /// Its newest revision, if the cluster's is `newest`.
+    /// Returns its newest revision, if the cluster's is `newest`.
     pub fn revision(self, newest: u64) -> u64 {
         self.seen.map_or(newest, |seen| seen.min(newest))
     }

@@ -1,12 +1,12 @@
-//! Going back in time, as after a backup of etcd was restored.
+//! Rewinds, as after a restored backup of etcd.
 
 use super::cluster::Cluster;
 use super::collection::{Collection, Scope};
 
 impl Cluster {
-    /// Makes a revision of the past the present: objects are again what they were then, and the
-    /// next write gets the next revision once more. Gives the revision that was reached, which is
-    /// later than asked for where history does not go back so far.
+    /// Makes a revision of the past the present: objects are again what they were then, and the next write gets the
+    /// next revision once more. Returns the revision that was reached, which is later than the requested one if history
+    /// does not go back so far.
     ///
     /// Cursors from before it are not worth anything any more; a real server would have ended them.
     /// Which resources exist stays as it is.
@@ -37,10 +37,12 @@ mod tests {
     use jiff::Timestamp;
     use serde_json::json;
 
-    use crate::model::{Cluster, ClusterOptions, DeleteOptions, ListOptions, WriteOptions};
+    use informer_wire::DeleteOptions;
+
+    use crate::model::{Cluster, ClusterOptions, ListOptions, WriteOptions};
 
     #[test]
-    fn the_past_is_the_present_again_and_revisions_repeat() {
+    fn rewind_restores_the_past_and_repeats_revisions() {
         let at = WriteOptions::at(Timestamp::UNIX_EPOCH);
         let mut cluster = Cluster::new(&ClusterOptions::default(), Timestamp::UNIX_EPOCH);
         let pods = cluster.resource("pods").unwrap();
@@ -62,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn it_never_goes_forward() {
+    fn rewind_never_goes_forward() {
         let mut cluster = Cluster::new(&ClusterOptions::default(), Timestamp::UNIX_EPOCH);
         let now = cluster.revision();
         assert_eq!(cluster.rewind(now + 10), now);

@@ -1,12 +1,13 @@
-//! The rules that every write follows: what an object must be, what a client may not change, and
-//! what the server fills in.
+//! The rules of every write: the shape of objects, the fields that a client may not change, and those that the server
+//! fills in.
 
+use informer_wire::{DeleteOptions, Status};
 use serde_json::{Map, Value, json};
 
 use super::object::StoredObject;
-use super::write::{DeleteOptions, Part};
+use super::write::{Part, check_preconditions};
 use crate::resource::ResourceType;
-use crate::status::Status;
+use crate::status;
 
 /// Metadata that a client cannot change.
 const IMMUTABLE_METADATA: [&str; 7] = [
@@ -21,7 +22,7 @@ const IMMUTABLE_METADATA: [&str; 7] = [
 
 pub(super) fn metadata_mut(object: &mut Value) -> Result<&mut Map<String, Value>, Status> {
     let Some(object) = object.as_object_mut() else {
-        return Err(Status::bad_request("the object is not a JSON object"));
+        return Err(status::bad_request("the object is not a JSON object"));
     };
     let metadata = object.entry("metadata").or_insert_with(|| json!({}));
     if metadata.is_null() {
@@ -29,7 +30,7 @@ pub(super) fn metadata_mut(object: &mut Value) -> Result<&mut Map<String, Value>
     }
     metadata
         .as_object_mut()
-        .ok_or_else(|| Status::bad_request("metadata is not a JSON object"))
+        .ok_or_else(|| status::bad_request("metadata is not a JSON object"))
 }
 
 pub(super) fn has_text(metadata: &Map<String, Value>, field: &str) -> bool {
@@ -53,7 +54,7 @@ pub(super) fn is_namespace(resource: &ResourceType) -> bool {
     resource.group.is_empty() && resource.plural == "namespaces"
 }
 
-/// A body may leave out its type, but not give another one.
+/// Checks an object's type. A body may leave it out.
 pub(super) fn check_type(resource: &ResourceType, object: &Value) -> Result<(), Status> {
     let api_version = object["apiVersion"].as_str().unwrap_or_default();
     let kind = object["kind"].as_str().unwrap_or_default();
@@ -62,7 +63,7 @@ pub(super) fn check_type(resource: &ResourceType, object: &Value) -> Result<(), 
     if fits {
         return Ok(());
     }
-    Err(Status::bad_request(format!(
+    Err(status::bad_request(format!(
         "{kind} in version \"{api_version}\" cannot be handled as a {}: no kind \"{kind}\" is \
          served here in version \"{api_version}\"",
         resource.kind
@@ -81,7 +82,7 @@ pub(super) fn check_place(
     if resource.namespaced && (said.is_empty() || said == namespace) {
         return Ok(());
     }
-    Err(Status::bad_request(
+    Err(status::bad_request(
         "the namespace of the provided object does not match the namespace sent on the request",
     ))
 }
@@ -91,7 +92,7 @@ pub(super) fn check_name(object: &Value, name: &str) -> Result<(), Status> {
     if said == name || said.is_empty() {
         return Ok(());
     }
-    Err(Status::bad_request(format!(
+    Err(status::bad_request(format!(
         "the name of the object ({said}) does not match the name on the URL ({name})"
     )))
 }
@@ -105,20 +106,17 @@ pub(super) fn check_versions(
     let version = text("resourceVersion");
     if !matches!(version, "" | "0") && version != old.revision().to_string() {
         let why = "the object has been modified; please apply your changes to the latest version and try again";
-        return Err(Status::conflict(resource, old.name(), why));
+        return Err(status::conflict(resource, old.name(), why));
     }
     let uid = text("uid");
     if !uid.is_empty() && uid != old.uid() {
-        let options = DeleteOptions {
-            uid: Some(uid.to_owned()),
-            resource_version: None,
-        };
-        options.check(resource, old)?;
+        let wanted = DeleteOptions::default().only_uid(uid);
+        check_preconditions(&wanted, resource, old)?;
     }
     Ok(())
 }
 
-/// Puts back what this write may not change.
+/// Restores what this write may not change.
 pub(super) fn protect(
     resource: &ResourceType,
     before: &Value,
@@ -163,7 +161,8 @@ pub(super) fn remove(object: &mut Value, field: &str) {
     }
 }
 
-/// Custom resources always count generations; of built-in kinds those that have a spec do.
+/// Returns `true` if an object has a generation. Custom resources always have one; of built-in kinds those that have a
+/// spec.
 pub(super) fn has_generation(resource: &ResourceType, object: &Value) -> bool {
     resource.custom || (object.get("spec").is_some() && !is_namespace(resource))
 }
@@ -198,7 +197,7 @@ pub(super) fn set_phase(object: &mut Value, phase: &str) {
     object["status"]["phase"] = phase.into();
 }
 
-/// The few defaults that selectors and `kubectl` rely on.
+/// Fills in the few defaults that selectors and `kubectl` rely on.
 pub(super) fn fill_defaults(resource: &ResourceType, object: &mut Value) {
     let phase = match (resource.group.as_str(), resource.plural.as_str()) {
         ("", "pods") => "Pending",

@@ -1,17 +1,17 @@
-//! Continue tokens: where a paged list goes on, and at which revision.
+//! Continue tokens: the place and the revision at which a paged list goes on.
 
 use base64::Engine;
 use base64::alphabet::URL_SAFE;
 use base64::engine::general_purpose::{GeneralPurpose, NO_PAD};
+use informer_wire::Status;
 use serde::{Deserialize, Serialize};
 
-use crate::status::Status;
+use crate::status;
 
 /// A decoded continue token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ContinueToken {
-    /// The revision of the first page; `None` for the inconsistent remainder that an expired
-    /// token's answer offers.
+    /// The revision of the first page; `None` for the inconsistent rest that the response to an expired token offers.
     pub(crate) revision: Option<u64>,
     /// The first key of the next page, relative to the scope of the list.
     pub(crate) start: String,
@@ -31,7 +31,7 @@ const BASE64: GeneralPurpose =
 const VERSION: &str = "meta.k8s.io/v1";
 
 impl ContinueToken {
-    /// The token behind the last key of a page.
+    /// Makes the token behind the last key of a page.
     pub(crate) fn after(revision: u64, last_key: &str) -> Self {
         // The smallest key above it: one zero byte longer.
         Self {
@@ -57,7 +57,7 @@ impl ContinueToken {
 
     pub(crate) fn decode(token: &str) -> Result<Self, Status> {
         let invalid = |why: String| {
-            Status::bad_request(format!(
+            status::bad_request(format!(
                 "invalid continue token: continue key is not valid: {why}"
             ))
         };
@@ -110,14 +110,14 @@ mod tests {
         "eyJ2IjoibWV0YS5rOHMuaW8vdjEiLCJydiI6MTAwNjgwLCJzdGFydCI6Ii9wb2QtMlx1MDAwMCJ9";
 
     #[test]
-    fn a_token_reads_and_writes_like_a_recorded_one() {
+    fn continue_token_reads_and_writes_as_recorded() {
         let token = ContinueToken::after(100_680, "pod-2");
         assert_eq!(token.encode(), RECORDED);
         assert_eq!(ContinueToken::decode(RECORDED).unwrap(), token);
     }
 
     #[test]
-    fn a_token_without_a_revision_is_the_inconsistent_one() {
+    fn continue_token_without_revision_is_the_inconsistent_one() {
         let token = ContinueToken {
             revision: None,
             start: "pod-3\0".to_owned(),
@@ -127,10 +127,10 @@ mod tests {
 
     /// The first message was recorded.
     #[test]
-    fn what_is_no_token_is_a_bad_request() {
+    fn invalid_continue_token_is_a_bad_request() {
         let status = ContinueToken::decode("zzz").unwrap_err();
         assert_eq!(
-            status.message(),
+            status.message,
             "invalid continue token: continue key is not valid: invalid character 'Ï' looking for beginning of value"
         );
         for json in [
@@ -142,14 +142,11 @@ mod tests {
         ] {
             let token = BASE64.encode(json);
             assert_eq!(
-                ContinueToken::decode(&token).unwrap_err().code(),
+                ContinueToken::decode(&token).unwrap_err().code,
                 400,
                 "{json}"
             );
         }
-        assert_eq!(
-            ContinueToken::decode("not base64!").unwrap_err().code(),
-            400
-        );
+        assert_eq!(ContinueToken::decode("not base64!").unwrap_err().code, 400);
     }
 }

@@ -1,6 +1,8 @@
-//! Watches: a cursor over a collection's history that says what each change means for a selection.
+//! Watches: a cursor over a collection's history that selects events.
 
 use std::sync::Arc;
+
+use informer_wire::Status;
 
 use super::cluster::Cluster;
 use super::collection::Scope;
@@ -10,25 +12,25 @@ use super::options::ListOptions;
 use super::replica::ReplicaView;
 use crate::resource::ResourceType;
 use crate::selector::Selection;
-use crate::status::Status;
+use crate::status;
 
-/// The kind of a watch event that carries an object.
+/// The type of a watch event with an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(
     clippy::exhaustive_enums,
     reason = "the protocol has these three and no others"
 )]
 pub enum WatchEventType {
-    /// The object came to be, or came into the selection.
+    /// The object was created, or came to match the selectors.
     Added,
-    /// The object changed and was and is selected.
+    /// The object was changed, and matched and matches the selectors.
     Modified,
-    /// The object went, or left the selection.
+    /// The object was deleted, or ceased to match the selectors.
     Deleted,
 }
 
 impl WatchEventType {
-    /// The word on the wire, such as `ADDED`.
+    /// Returns the text on the wire, such as `ADDED`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Added => "ADDED",
@@ -38,42 +40,42 @@ impl WatchEventType {
     }
 }
 
-/// One event for one watcher.
+/// One event of one watch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct WatchEvent {
-    /// What happened, as this watcher's selection sees it.
-    pub kind: WatchEventType,
+    /// The type, as this watch's selectors see it.
+    pub event_type: WatchEventType,
     /// The object. For [`WatchEventType::Deleted`] it is the last version that was selected.
     pub object: Arc<StoredObject>,
-    /// The revision of the change, which the event's object carries as its resource version; for
-    /// a deletion it is not the object's own.
+    /// The revision of the change, which the event's object has as its resource version; for a deletion it is not the
+    /// object's own.
     pub revision: u64,
 }
 
-/// Where one watcher stands: what it selects, and up to which revision it has been told.
+/// The position of one watch: its selectors, and the revision up to which it has its events.
 #[derive(Clone, Debug)]
 pub struct WatchCursor {
     resource: Arc<ResourceType>,
     scope: Scope,
     selection: Selection,
     position: u64,
-    /// Events at or below it are kept silent, and bookmarks below it: a watch from the future.
+    /// Events at or below it are suppressed, and bookmarks below it: a watch from the future.
     silent_until: u64,
 }
 
 impl WatchCursor {
-    /// Every change up to this revision has been pulled.
+    /// Returns the revision up to which every change was pulled.
     pub fn position(&self) -> u64 {
         self.position
     }
 
-    /// The resource being watched.
+    /// Returns the resource being watched.
     pub fn resource(&self) -> &Arc<ResourceType> {
         &self.resource
     }
 
-    /// The revision a bookmark may name now; `None` while the watch is from the future.
+    /// Returns the revision that a bookmark may have now; `None` while the watch is from the future.
     pub fn bookmark(&self) -> Option<u64> {
         (self.position >= self.silent_until).then_some(self.position)
     }
@@ -85,14 +87,14 @@ impl WatchCursor {
         let selected = |object: &&Arc<StoredObject>| self.selection.matches(object);
         let old = change.old.as_ref().filter(selected);
         let new = change.new.as_ref().filter(selected);
-        let (kind, object) = match (old, new) {
+        let (event_type, object) = match (old, new) {
             (None, None) => return None,
             (None, Some(new)) => (WatchEventType::Added, new),
             (Some(_), Some(new)) => (WatchEventType::Modified, new),
             (Some(old), None) => (WatchEventType::Deleted, old),
         };
         Some(WatchEvent {
-            kind,
+            event_type,
             object: object.clone(),
             revision: change.revision,
         })
@@ -103,11 +105,11 @@ impl WatchCursor {
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct WatchStart {
-    /// From where changes follow.
+    /// The cursor behind which changes follow.
     pub cursor: WatchCursor,
-    /// The present state in the order of keys, to be sent as additions first.
+    /// The initial events: the present state in the order of keys.
     pub initial: Vec<Arc<StoredObject>>,
-    /// The revision of the bookmark that marks the end of the initial events, if it is to be sent.
+    /// The revision of the bookmark at the end of the initial events, if it is to be sent.
     pub initial_end: Option<u64>,
 }
 
@@ -115,9 +117,9 @@ pub struct WatchStart {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[allow(clippy::exhaustive_enums, reason = "there is no third way to refuse")]
 pub enum WatchRefusal {
-    /// The answer has this status.
+    /// The response has this status.
     Answer(Status),
-    /// The answer is 200, and the stream holds this as its only, `ERROR`, event.
+    /// The response is 200, and sends this as its only event, of type `ERROR`.
     ErrorEvent(Status),
 }
 
@@ -127,20 +129,20 @@ impl From<Status> for WatchRefusal {
     }
 }
 
-/// What a cursor got.
+/// The result of a pull.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Pull {
-    /// The next events, possibly none; `more` says that the maximum was reached.
+    /// The next events, possibly none.
     Events {
         /// In the order of their revisions.
         events: Vec<WatchEvent>,
-        /// Whether another pull would give more.
+        /// Whether there are more.
         more: bool,
     },
-    /// Changes that this watcher has not seen are forgotten: the stream has to end.
+    /// Changes that this watch has not seen are no longer kept: it has to end.
     Overtaken,
-    /// The resource is not served any longer, and all its events have been pulled.
+    /// The resource is no longer served, and all its events have been pulled.
     Unregistered,
 }
 
@@ -148,7 +150,7 @@ impl Cluster {
     /// Opens a watch on a namespace, or on everything when `namespace` is empty.
     ///
     /// # Errors
-    /// What a real server answers, and whether it does so with a status or inside the stream.
+    /// Those of a real server, as a status or inside the stream.
     pub fn watch(
         &self,
         resource: &Arc<ResourceType>,
@@ -158,7 +160,7 @@ impl Cluster {
         self.watch_seen(ReplicaView::newest(), resource, namespace, options)
     }
 
-    /// As [`Self::watch`], answered by a replica that may be behind and may have started late.
+    /// Opens a watch as [`Self::watch`], at a replica that may be behind and may have started late.
     ///
     /// # Errors
     /// As [`Self::watch`].
@@ -176,7 +178,7 @@ impl Cluster {
         // A real server answers this with 500 and no reason.
         let asked = options
             .revision()
-            .map_err(|why| Status::new(500, "", why))?;
+            .map_err(|why| Status::failure(500, "", why))?;
         let from_state = options
             .send_initial_events
             .unwrap_or(matches!(asked, None | Some(0)));
@@ -194,7 +196,7 @@ impl Cluster {
             };
             let floor = collection.history().floor().max(view.floor());
             if position < floor {
-                return Err(WatchRefusal::ErrorEvent(Status::too_old(position, floor)));
+                return Err(WatchRefusal::ErrorEvent(status::too_old(position, floor)));
             }
             let cursor = cursor(position.min(view.revision(self.revision())), position);
             return Ok(WatchStart {
@@ -227,7 +229,7 @@ impl Cluster {
         self.pull_seen(ReplicaView::newest(), cursor, max)
     }
 
-    /// As [`Self::pull`], but only what a replica has seen.
+    /// Moves a cursor on as [`Self::pull`], by what a replica has seen.
     pub fn pull_seen(&self, view: ReplicaView, cursor: &mut WatchCursor, max: usize) -> Pull {
         let seen = view.revision(self.revision());
         let Ok(collection) = self.collection(&cursor.resource) else {
@@ -261,7 +263,7 @@ impl Cluster {
         }
     }
 
-    /// Whether at least `limit` events wait for a cursor.
+    /// Returns `true` if at least `limit` events are queued for a cursor.
     pub fn is_behind(&self, cursor: &WatchCursor, limit: usize) -> bool {
         let Ok(collection) = self.collection(&cursor.resource) else {
             return false;

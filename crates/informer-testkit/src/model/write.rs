@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use informer_wire::{DeleteOptions, Deleted, Patch, Status, StatusCause};
 use jiff::Timestamp;
 use serde_json::{Map, Value};
 
@@ -16,12 +17,11 @@ use super::rules::{
     has_generation, has_text, is_marked_deleted, is_namespace, metadata_mut, protect, remove,
     same_but_for_version, spec_differs,
 };
-use crate::patch::Patch;
 use crate::resource::ResourceType;
-use crate::status::{Status, StatusCause};
+use crate::status;
 use crate::time::rfc3339;
 
-/// Which part of an object a write may change.
+/// The part of an object that a write may change.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Part {
@@ -34,20 +34,20 @@ pub enum Part {
     Status,
 }
 
-/// How to write.
+/// The options of a write.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct WriteOptions {
     /// The time to write into the object.
     pub now: Timestamp,
-    /// Which part may change.
+    /// The part that may change.
     pub part: Part,
-    /// Whether to answer as if, and change nothing.
+    /// Whether to change nothing and only answer.
     pub dry_run: bool,
 }
 
 impl WriteOptions {
-    /// A real write of the whole object.
+    /// Makes the options of a real write of the whole object.
     pub fn at(now: Timestamp) -> Self {
         Self {
             now,
@@ -56,7 +56,7 @@ impl WriteOptions {
         }
     }
 
-    /// Sets which part may change.
+    /// Sets the part that may change.
     #[must_use]
     pub fn part(mut self, part: Part) -> Self {
         self.part = part;
@@ -69,26 +69,6 @@ impl WriteOptions {
         self.dry_run = dry_run;
         self
     }
-}
-
-/// The preconditions of a delete.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct DeleteOptions {
-    /// Delete only the object with this UID.
-    pub uid: Option<String>,
-    /// Delete only this version.
-    pub resource_version: Option<String>,
-}
-
-/// What a delete did.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Deleted {
-    /// The object: its last version, or the one with the deletion mark.
-    pub object: Arc<StoredObject>,
-    /// Whether it is gone; otherwise it waits for its finalizers.
-    pub gone: bool,
 }
 
 /// Names of Kubernetes' own generator: no vowels, so no words.
@@ -112,12 +92,12 @@ impl Cluster {
         let metadata = metadata_mut(&mut object)?;
         if has_text(metadata, "resourceVersion") {
             let why = "resourceVersion should not be set on objects to be created";
-            return Err(Status::new(500, "", why));
+            return Err(Status::failure(500, "", why));
         }
-        let name = self.settle_name(resource, metadata)?;
+        let name = self.choose_name(resource, metadata)?;
         let key = object_key(namespace, &name);
         if self.collection(resource)?.get(&key).is_some() {
-            return Err(Status::already_exists(resource, &name));
+            return Err(status::already_exists(resource, &name));
         }
         if resource.namespaced {
             self.require_namespace(namespace, options)?;
@@ -175,8 +155,8 @@ impl Cluster {
                 "FieldValueInvalid",
                 "Invalid value: 0: must be specified for an update",
             );
-            let causes = vec![cause.field("metadata.resourceVersion")];
-            return Err(Status::invalid(
+            let causes = vec![cause.with_field("metadata.resourceVersion")];
+            return Err(status::invalid(
                 &resource.group,
                 &resource.kind,
                 name,
@@ -196,14 +176,14 @@ impl Cluster {
         resource: &Arc<ResourceType>,
         namespace: &str,
         name: &str,
-        patch: &Patch,
+        patch: &Patch<Value>,
         options: &WriteOptions,
     ) -> Result<Arc<StoredObject>, Status> {
         let exists = self
             .collection(resource)?
             .get(&object_key(namespace, name))
             .is_some();
-        if let Patch::Apply(object) = patch {
+        if let Patch::Apply { object, .. } = patch {
             check_type(resource, object)?;
             check_place(resource, namespace, object)?;
             check_name(object, name)?;
@@ -214,12 +194,13 @@ impl Cluster {
             }
         }
         self.update(resource, namespace, name, options, |old| {
-            patch.apply(resource, old)
+            crate::patch::apply(patch, resource, old)
         })
     }
 
     /// Deletes an object, or marks it for deletion while it has finalizers. A namespace takes its
-    /// contents with it, a custom resource definition its resources.
+    /// contents with it, a custom resource definition its resources. Grace periods and propagation
+    /// policies are ignored.
     ///
     /// # Errors
     /// 404, 409 when a precondition does not hold.
@@ -228,60 +209,44 @@ impl Cluster {
         resource: &Arc<ResourceType>,
         namespace: &str,
         name: &str,
-        preconditions: &DeleteOptions,
+        how: &DeleteOptions,
         options: &WriteOptions,
-    ) -> Result<Deleted, Status> {
+    ) -> Result<Deleted<Arc<StoredObject>>, Status> {
+        let options = &options.dry_run(options.dry_run || how.dry_run);
         let old = self.get(resource, namespace, name)?;
-        preconditions.check(resource, &old)?;
+        check_preconditions(how, resource, &old)?;
         let mut value = old.value(resource);
         if has_finalizers(&value) {
             let object = self.mark_deleted(resource, &old, &mut value, options)?;
-            return Ok(Deleted {
-                object,
-                gone: false,
-            });
+            return Ok(Deleted::Object(object));
         }
-        if options.dry_run {
-            return Ok(Deleted {
-                object: old,
-                gone: true,
-            });
+        if !options.dry_run {
+            if is_namespace(resource) && !self.empty_namespace(&old, &mut value, options)? {
+                let object = self.get(resource, namespace, name)?;
+                return Ok(Deleted::Object(object));
+            }
+            self.remove(resource, &old);
         }
-        if is_namespace(resource) && !self.empty_namespace(&old, &mut value, options)? {
-            let object = self.get(resource, namespace, name)?;
-            return Ok(Deleted {
-                object,
-                gone: false,
-            });
-        }
-        self.remove(resource, &old);
-        Ok(Deleted {
-            object: old,
-            gone: true,
-        })
+        let status = status::deleted(resource, name, old.uid());
+        Ok(Deleted::Status(Box::new(status)))
     }
 
-    /// Deletes every object that a list with the same options has, and gives that list.
+    /// Deletes every object that a list with the same options has, and returns that list.
     ///
     /// # Errors
-    /// Those of a list.
+    /// Those of a list; 409 when a precondition does not hold, which each object has to meet.
     pub fn delete_collection(
         &mut self,
         resource: &Arc<ResourceType>,
         namespace: &str,
         selection: &ListOptions,
+        how: &DeleteOptions,
         options: &WriteOptions,
     ) -> Result<Page, Status> {
         let page = self.list(resource, namespace, selection)?;
         for object in &page.items {
             let (namespace, name) = (object.namespace(), object.name());
-            self.delete(
-                resource,
-                namespace,
-                name,
-                &DeleteOptions::default(),
-                options,
-            )?;
+            self.delete(resource, namespace, name, how, options)?;
         }
         Ok(page)
     }
@@ -304,7 +269,8 @@ impl Cluster {
         protect(resource, &before, &mut after, options.part)?;
         let generation = before["metadata"]["generation"].as_i64();
         if let Some(generation) = generation.filter(|_| spec_differs(&before, &after)) {
-            metadata_mut(&mut after)?.insert("generation".to_owned(), (generation + 1).into());
+            metadata_mut(&mut after)?
+                .insert("generation".to_owned(), generation.saturating_add(1).into());
         }
         if is_marked_deleted(&before) && !has_finalizers(&after) {
             if !options.dry_run {
@@ -314,7 +280,7 @@ impl Cluster {
             return Ok(old);
         }
         self.check_definition(resource, &mut after, options)?;
-        // A write that changes nothing writes nothing: the version stays, no watcher hears of it.
+        // A write that changes nothing writes nothing: the version stays, and no watch has an event.
         if same_but_for_version(resource, &before, &mut after) {
             return Ok(old);
         }
@@ -326,7 +292,7 @@ impl Cluster {
         Ok(stored)
     }
 
-    /// Sets the deletion mark, unless it is there already.
+    /// Sets the deletion timestamp, unless there is one.
     pub(super) fn mark_deleted(
         &mut self,
         resource: &Arc<ResourceType>,
@@ -341,7 +307,7 @@ impl Cluster {
         metadata.insert("deletionTimestamp".to_owned(), rfc3339(options.now).into());
         metadata.insert("deletionGracePeriodSeconds".to_owned(), 0.into());
         if let Some(generation) = metadata.get("generation").and_then(Value::as_i64) {
-            metadata.insert("generation".to_owned(), (generation + 1).into());
+            metadata.insert("generation".to_owned(), generation.saturating_add(1).into());
         }
         let marked = Arc::new(StoredObject::encode(resource, value, self.next_revision()));
         if !options.dry_run {
@@ -350,7 +316,7 @@ impl Cluster {
         Ok(marked)
     }
 
-    /// Removes an object for good, and what hangs on it.
+    /// Removes an object for good, and what belongs to it.
     pub(super) fn remove(&mut self, resource: &Arc<ResourceType>, old: &Arc<StoredObject>) {
         self.drop_definition(resource, old);
         self.commit(resource, old.key(), None);
@@ -380,7 +346,7 @@ impl Cluster {
         Ok(())
     }
 
-    fn settle_name(
+    fn choose_name(
         &mut self,
         resource: &ResourceType,
         metadata: &mut Map<String, Value>,
@@ -403,8 +369,8 @@ impl Cluster {
             metadata.insert("name".to_owned(), name.as_str().into());
         }
         let invalid = |reason: &str, message: String| {
-            let causes = vec![StatusCause::new(reason, message).field("metadata.name")];
-            Err(Status::invalid(
+            let causes = vec![StatusCause::new(reason, message).with_field("metadata.name")];
+            Err(status::invalid(
                 &resource.group,
                 &resource.kind,
                 &name,
@@ -442,25 +408,28 @@ impl Cluster {
     }
 }
 
-impl DeleteOptions {
-    pub(super) fn check(&self, resource: &ResourceType, old: &StoredObject) -> Result<(), Status> {
-        let refuse = |what: &str, wanted: &str, is: &str| {
-            let why = format!(
-                "Precondition failed: {what} in precondition: {wanted}, {what} in object meta: {is}"
-            );
-            Err(Status::conflict(resource, old.name(), &why))
-        };
-        if let Some(uid) = self.uid.as_deref().filter(|uid| *uid != old.uid()) {
-            return refuse("UID", uid, old.uid());
-        }
-        let is = old.revision().to_string();
-        if let Some(version) = self
-            .resource_version
-            .as_deref()
-            .filter(|wanted| *wanted != is)
-        {
-            return refuse("ResourceVersion", version, &is);
-        }
-        Ok(())
+/// Checks the preconditions of a delete.
+pub(super) fn check_preconditions(
+    wanted: &DeleteOptions,
+    resource: &ResourceType,
+    old: &StoredObject,
+) -> Result<(), Status> {
+    let Some(wanted) = &wanted.preconditions else {
+        return Ok(());
+    };
+    let refuse = |what: &str, wanted: &str, is: &str| {
+        let why = format!(
+            "Precondition failed: {what} in precondition: {wanted}, {what} in object meta: {is}"
+        );
+        Err(status::conflict(resource, old.name(), &why))
+    };
+    if let Some(uid) = wanted.uid.as_deref().filter(|uid| *uid != old.uid()) {
+        return refuse("UID", uid, old.uid());
     }
+    let is = old.revision().to_string();
+    let version = wanted.resource_version.as_deref();
+    if let Some(version) = version.filter(|wanted| *wanted != is) {
+        return refuse("ResourceVersion", version, &is);
+    }
+    Ok(())
 }

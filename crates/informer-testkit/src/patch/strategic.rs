@@ -5,8 +5,7 @@
 
 use serde_json::{Map, Value};
 
-/// The field of a list, and what its entries are told apart by; the first key that an entry has
-/// counts.
+/// The field of a list, and the keys that identify its entries; the first key that an entry has counts.
 const MERGE_KEYS: &[(&str, &[&str])] = &[
     ("addresses", &["type"]),
     ("conditions", &["type"]),
@@ -156,7 +155,7 @@ fn merge_list(
     Ok(())
 }
 
-/// The merge key of a list; none when the list is replaced as a whole.
+/// Returns the merge key of a list; `None` if the list is replaced as a whole.
 fn merge_key(field: &str, entries: &[Value]) -> Option<&'static str> {
     let (_, keys) = MERGE_KEYS.iter().find(|(name, _)| *name == field)?;
     if !entries.iter().all(Value::is_object) {
@@ -221,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn a_known_list_is_merged_by_its_key_and_another_is_replaced() {
+    fn known_list_is_merged_by_key_and_another_is_replaced() {
         let pod =
             json!({"containers": [{"name": "a", "image": "1", "args": ["x"]}, {"name": "b"}]});
         let patch = json!({"containers": [
@@ -276,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn a_patch_that_makes_no_sense_is_refused() {
+    fn invalid_patch_is_refused() {
         for patch in [
             json!({"a": {"$patch": "explode"}}),
             json!({"volumes": [{"image": "no name"}]}),

@@ -36,7 +36,7 @@ impl FieldSelector {
         self.terms.iter().map(|term| term.field.as_str())
     }
 
-    /// Whether an object matches, of which `value_of` gives the fields.
+    /// Returns `true` if an object with these fields matches.
     pub(crate) fn matches<'a>(&self, value_of: impl Fn(&str) -> &'a str) -> bool {
         self.terms
             .iter()
@@ -64,7 +64,7 @@ fn split_unescaped(text: &str) -> Vec<&str> {
     parts
 }
 
-/// `None` when there is no operator.
+/// Reads one term; `None` when there is no operator.
 fn parse_term(part: &str) -> Option<Result<Term, String>> {
     let at = part.find(['=', '!'])?;
     let (field, rest) = part.split_at(at);
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn terms_are_joined_with_and() {
+    fn field_selector_terms_must_all_hold() {
         for (text, expected) in [
             ("", true),
             ("spec.nodeName=node-1", true),
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_selector_is_refused() {
+    fn invalid_label_selector_is_refused() {
         for text in [
             "spec.nodeName",
             "spec.nodeName!node",

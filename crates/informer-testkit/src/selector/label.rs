@@ -319,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn the_whole_grammar_is_read() {
+    fn label_selector_grammar_is_read() {
         for (text, expected) in [
             ("", true),
             ("app", true),
@@ -352,7 +352,7 @@ mod tests {
 
     /// The first message was recorded from a real server.
     #[test]
-    fn errors_read_as_those_of_a_real_server() {
+    fn label_selector_errors_are_as_of_a_real_server() {
         for (text, message) in [
             (
                 "a in (",
@@ -382,7 +382,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_and_values_out_of_shape_are_refused() {
+    fn invalid_keys_and_values_are_refused() {
         for text in [
             "a/b/c", "/a", "-a", "a=-b", "a in ()", "A.io/x", "a>b", "a=ü",
         ] {

@@ -1,4 +1,4 @@
-//! Label and field selectors as the server reads them from a query, with its error messages.
+//! Label and field selectors as a server reads them from a query, with its error messages.
 
 mod field;
 mod label;
@@ -6,11 +6,13 @@ mod label;
 pub(crate) use self::field::FieldSelector;
 pub(crate) use self::label::LabelSelector;
 
+use informer_wire::Status;
+
 use crate::model::StoredObject;
 use crate::resource::ResourceType;
-use crate::status::Status;
+use crate::status;
 
-/// Which objects of a collection a request means.
+/// The objects of a collection that a request selects.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Selection {
     pub(crate) labels: LabelSelector,
@@ -24,13 +26,13 @@ impl Selection {
         labels: &str,
         fields: &str,
     ) -> Result<Self, Status> {
-        let labels = LabelSelector::parse(labels).map_err(Status::bad_request)?;
-        let fields = FieldSelector::parse(fields).map_err(Status::bad_request)?;
+        let labels = LabelSelector::parse(labels).map_err(status::bad_request)?;
+        let fields = FieldSelector::parse(fields).map_err(status::bad_request)?;
         for name in fields.names() {
             let known = matches!(name, "metadata.name" | "metadata.namespace")
                 || resource.selectable.iter().any(|(path, _)| path == name);
             if !known {
-                return Err(Status::bad_request(format!(
+                return Err(status::bad_request(format!(
                     "field label not supported: {name}"
                 )));
             }

@@ -1,10 +1,11 @@
-//! A workload: many realistic pods, and somebody who creates, changes and deletes them.
+//! A workload: many realistic pods, and random changes of them.
 
 mod pod;
 
 use std::sync::Arc;
 use std::time::Duration;
 
+use informer_wire::{DeleteOptions, Patch, Status};
 use jiff::Timestamp;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
@@ -12,11 +13,9 @@ use tokio::task::JoinHandle;
 use tokio::time::{Instant, MissedTickBehavior, interval_at};
 
 use self::pod::PodMaker;
-use crate::model::{Cluster, DeleteOptions, WriteOptions};
-use crate::patch::Patch;
+use crate::model::{Cluster, WriteOptions};
 use crate::server::ApiServer;
 use crate::shared::Shared;
-use crate::status::Status;
 
 /// Fills a server with pods and keeps changing them.
 ///
@@ -36,7 +35,7 @@ use crate::status::Status;
 ///
 /// // One change now …
 /// workload.step(&server)?;
-/// // … and many a second until it is told to stop.
+/// // … and many a second until it is stopped.
 /// let running = workload.start(&server, 500.0);
 /// let changes = running.stop().await;
 /// println!("{changes:?}");
@@ -51,17 +50,17 @@ pub struct Workload {
     nodes: usize,
     managed_fields: bool,
     random: fastrand::Rng,
-    /// Pods made so far; gives each its own name.
+    /// The number of pods made so far; it makes their names.
     made: u64,
     live: Vec<(String, String)>,
     changes: Changes,
 }
 
-/// What a workload has done.
+/// The changes that a workload has made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Changes {
-    /// Pods created, those of the filling included.
+    /// Pods created, the first ones included.
     pub created: u64,
     /// Pods changed.
     pub updated: u64,
@@ -85,24 +84,24 @@ impl Default for Workload {
 }
 
 impl Workload {
-    /// 1000 pods in 4 namespaces on 50 nodes, seed 0.
+    /// Makes a workload of 1000 pods in 4 namespaces on 50 nodes, seed 0.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Sets how many pods there are, which also stays about their number under change.
+    /// Sets the number of pods, which stays about the same under changes.
     pub fn pods(mut self, pods: usize) -> Self {
         self.pods = pods;
         self
     }
 
-    /// Sets over how many namespaces they spread; at least one.
+    /// Sets the number of namespaces; at least one.
     pub fn namespaces(mut self, namespaces: usize) -> Self {
         self.namespaces = namespaces.max(1);
         self
     }
 
-    /// Sets over how many nodes they spread; at least one.
+    /// Sets the number of nodes; at least one.
     pub fn nodes(mut self, nodes: usize) -> Self {
         self.nodes = nodes.max(1);
         self
@@ -121,7 +120,7 @@ impl Workload {
         self
     }
 
-    /// What was done so far.
+    /// Returns the changes made so far.
     pub fn changes(&self) -> Changes {
         self.changes
     }
@@ -129,7 +128,7 @@ impl Workload {
     /// Creates pods until there are as many as wanted.
     ///
     /// # Errors
-    /// What the server answers if it refuses one, such as 409 when another workload with the same
+    /// Those of the server if it refuses one, such as 409 when another workload with the same
     /// seed was here before.
     pub fn fill(&mut self, server: &ApiServer) -> Result<(), Status> {
         while self.live.len() < self.pods {
@@ -145,16 +144,18 @@ impl Workload {
     /// Makes one random change: mostly an update, sometimes a create or a delete.
     ///
     /// # Errors
-    /// What the server answers if it refuses the change. A pod that somebody else deleted is no
+    /// Those of the server if it refuses the change. A pod that another client deleted is no
     /// error; then nothing is done.
     pub fn step(&mut self, server: &ApiServer) -> Result<(), Status> {
         server.with_cluster(|cluster| self.change(cluster, Timestamp::now()))
     }
 
-    /// Goes on with random changes, so many a second, until it is stopped or dropped.
+    /// Makes random changes, so many a second (at most a million), until it is stopped or dropped.
     ///
-    /// Needs a tokio runtime. The changes come in small bursts every 10 milliseconds.
+    /// Needs a tokio runtime. The changes are made in small bursts every 10 milliseconds.
     pub fn start(self, server: &ApiServer, changes_per_second: f64) -> RunningWorkload {
+        // What is no number makes none.
+        let changes_per_second = changes_per_second.clamp(0.0, 1_000_000.0);
         let changes = Arc::new(Mutex::new(self.changes));
         let task = tokio::spawn(run(
             self,
@@ -198,7 +199,7 @@ impl Workload {
         let pods = cluster.resource("v1/pods")?;
         let (preconditions, options) = (DeleteOptions::default(), WriteOptions::at(now));
         match cluster.delete(&pods, &namespace, &name, &preconditions, &options) {
-            Err(status) if status.code() == 404 => Ok(()),
+            Err(status) if status.code == 404 => Ok(()),
             Err(status) => Err(status),
             Ok(_) => {
                 self.changes.deleted += 1;
@@ -223,8 +224,8 @@ impl Workload {
     }
 }
 
-/// What happens to a pod next: a pending one starts, a running one restarts, changes its
-/// readiness, or is looked after by somebody who leaves a note.
+/// Returns the next state of a pod: a pending one starts, a running one restarts, changes its readiness, or gets an
+/// annotation.
 fn next_state(pod: &Value, now: Timestamp, random: &mut fastrand::Rng) -> Value {
     if pod["status"]["phase"] == "Pending" {
         return json!({"status": pod::running_status(pod, now, random)});
@@ -253,7 +254,7 @@ fn next_state(pod: &Value, now: Timestamp, random: &mut fastrand::Rng) -> Value 
     json!({"status": {"containerStatuses": statuses}})
 }
 
-/// A [`Workload`] that goes on by itself. Dropping it stops it.
+/// A running [`Workload`]. Dropping it stops it.
 #[derive(Debug)]
 #[must_use]
 pub struct RunningWorkload {
@@ -262,12 +263,12 @@ pub struct RunningWorkload {
 }
 
 impl RunningWorkload {
-    /// What was done so far.
+    /// Returns the changes made so far.
     pub fn changes(&self) -> Changes {
         *self.changes.lock()
     }
 
-    /// Stops, and says what was done. Afterwards nothing changes any more.
+    /// Stops, and returns the changes. Afterwards nothing changes any more.
     ///
     /// Dropping the future stops the workload too.
     pub async fn stop(mut self) -> Changes {

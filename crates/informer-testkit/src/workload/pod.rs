@@ -1,4 +1,4 @@
-//! What a pod of a workload looks like.
+//! The pods of a workload.
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -31,7 +31,7 @@ pub(super) struct PodMaker {
 }
 
 impl PodMaker {
-    /// The pod of a number: its namespace, its name, and the object.
+    /// Returns the pod of a number: its namespace, its name, and the object.
     pub(super) fn pod(&self, number: u64, random: &mut fastrand::Rng) -> (String, String, Value) {
         let (app, tier) = APPS[random.usize(..APPS.len())];
         let namespace = format!("team-{}", random.usize(..self.namespaces));
@@ -177,7 +177,7 @@ const CONDITIONS: [&str; 5] = [
     "PodScheduled",
 ];
 
-/// The status of a pod whose containers run.
+/// Returns the status of a pod whose containers run.
 pub(super) fn running_status(pod: &Value, now: Timestamp, random: &mut fastrand::Rng) -> Value {
     let now = rfc3339(now);
     let ip = format!(
@@ -219,7 +219,7 @@ pub(super) fn running_status(pod: &Value, now: Timestamp, random: &mut fastrand:
     })
 }
 
-/// Who wrote what: the controller all but the status, the kubelet the status.
+/// Returns managed fields: the controller owns all but the status, the kubelet the status.
 fn managed_fields(pod: &Value, now: Timestamp) -> Value {
     let metadata = json!({
         "labels": pod["metadata"]["labels"],
@@ -243,7 +243,7 @@ fn managed_fields(pod: &Value, now: Timestamp) -> Value {
     json!([entry("kube-controller-manager", main), status])
 }
 
-/// A number as Kubernetes-like letters, at least five of them.
+/// Returns a number as Kubernetes-like letters, at least five of them.
 fn suffix(mut number: u64) -> String {
     const LETTERS: &[u8; 27] = b"bcdfghjklmnpqrstvwxz2456789";
     let mut text = Vec::new();
@@ -255,7 +255,7 @@ fn suffix(mut number: u64) -> String {
     String::from_utf8_lossy(&text).into_owned()
 }
 
-/// FNV-1a over two texts, cut to 40 bits.
+/// Returns FNV-1a of two texts, cut to 40 bits.
 fn fnv(a: &str, b: &str) -> u64 {
     let mix = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
     a.bytes()
@@ -265,7 +265,7 @@ fn fnv(a: &str, b: &str) -> u64 {
         & 0xff_ffff_ffff
 }
 
-/// The same for all pods of an app in a namespace.
+/// Returns the UID of an owner, the same for all pods of an app in a namespace.
 fn owner_uid(app: &str, namespace: &str) -> String {
     let hash = fnv(app, namespace);
     format!(
@@ -280,7 +280,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_pod_has_the_size_of_a_real_one() {
+    fn pod_has_the_size_of_a_real_one() {
         let maker = PodMaker {
             namespaces: 2,
             nodes: 3,
@@ -298,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_unique() {
+    fn workload_names_are_unique() {
         assert_eq!(suffix(0), "bbbbb");
         assert_eq!(suffix(27), "bbbcb");
         assert_ne!(suffix(27_u64.pow(5)), suffix(0));
