@@ -16,7 +16,7 @@ use crate::trace::{Trace, note};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Weather {
     Calm,
-    /// So many of a thousand requests are hit, each by a row of its own.
+    /// So many of a thousand requests are hit, each by another row.
     Storm(u32),
     /// Every request is hit by this row, where it fits.
     Outage(Row),
@@ -31,7 +31,7 @@ struct State {
     rows: Vec<Row>,
     weather: Weather,
     tally: Tally,
-    /// Until then the server wants no request.
+    /// Until then the server asks for no request.
     not_before: Option<Instant>,
     trace: Trace,
     /// The next request to the source panics.
@@ -75,12 +75,12 @@ impl Chaos {
         change(&mut self.0.lock().tally)
     }
 
-    /// Until when the server wants no request. It forgets that.
+    /// Returns and clears until when the server asks for no request.
     pub(crate) fn take_not_before(&self) -> Option<Instant> {
         self.0.lock().not_before.take()
     }
 
-    /// Whether the source is to panic instead of asking.
+    /// Whether the source panics instead of sending the request.
     pub(crate) fn panics(&self, place: Place) -> bool {
         let mut state = self.0.lock();
         let panics = std::mem::take(&mut state.panic_next);

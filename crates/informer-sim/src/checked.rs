@@ -1,4 +1,4 @@
-//! Stands between the reflector and the server: judges the requests, their order and their rate.
+//! Between the reflector and the server: judges the requests, their order and their rate.
 
 use std::collections::VecDeque;
 use std::pin::Pin;
@@ -17,17 +17,19 @@ use crate::chaos::Chaos;
 use crate::object::Item;
 use crate::row::Place;
 use crate::trace::{Trace, holds, note};
+use crate::versions::Versions;
 
 /// At most so many requests in a minute, pages that follow another not counted.
 const REQUESTS_A_MINUTE: usize = 40;
 
-/// The first time that a watch is silent, it is left after this.
+/// The first time that a watch is silent, it is closed after this, or a fifth more.
 const FIRST_SILENCE: Duration = Duration::from_secs(70);
 
-/// A source whose requests are judged. Clones share what is known.
+/// A source whose requests are judged. Clones share the state.
 #[derive(Clone)]
 pub(crate) struct Checked {
     inner: MemoryListerWatcher<Item>,
+    versions: Versions,
     shared: Arc<Mutex<State>>,
     chaos: Chaos,
     trace: Trace,
@@ -41,20 +43,20 @@ struct State {
     times: VecDeque<Instant>,
     lists: u64,
     watches: u64,
-    /// The phase of the watch that is open: true before its mark.
+    /// The phase of the open watch: `true` before the end of its initial events.
     within: Option<bool>,
     stopped: bool,
     highest_rate: usize,
-    /// When something came last on the watch that is open.
-    heard: Option<Instant>,
-    /// A bookmark has come, or a watch was silent for long: from then on, longer silences may be normal.
+    /// When the open watch last received something.
+    received_at: Option<Instant>,
+    /// A bookmark was received, or a watch was silent for long: from then on, longer silences may be normal.
     knows_silence: bool,
 }
 
 impl State {
-    /// The stream is left: a silence from before the first bookmark had an end soon enough.
+    /// Judges a stream that is closed: a silence before the first bookmark ended soon enough.
     fn judge_silence(&mut self, chaos: &Chaos, trace: &Trace) {
-        let Some(silent) = self.heard.take().map(|heard| heard.elapsed()) else {
+        let Some(silent) = self.received_at.take().map(|at| at.elapsed()) else {
             return;
         };
         if self.knows_silence || silent < FIRST_SILENCE {
@@ -63,7 +65,7 @@ impl State {
         self.knows_silence = true;
         holds!(
             trace,
-            silent < FIRST_SILENCE + Duration::from_secs(1),
+            silent < FIRST_SILENCE.mul_f64(1.2) + Duration::from_secs(1),
             "silent for {silent:?} before any bookmark"
         );
         chaos.tally(|tally| tally.event("silence before bookmarks"));
@@ -73,12 +75,14 @@ impl State {
 impl Checked {
     pub(crate) fn new(
         inner: MemoryListerWatcher<Item>,
+        versions: Versions,
         chaos: Chaos,
         trace: Trace,
         selector: Option<&'static str>,
     ) -> Self {
         Self {
             inner,
+            versions,
             shared: Arc::default(),
             chaos,
             trace,
@@ -109,7 +113,7 @@ impl Checked {
         })
     }
 
-    /// From now on no request may come.
+    /// From now on no request may be sent.
     pub(crate) fn stop(&self) {
         self.shared.lock().stopped = true;
     }
@@ -140,7 +144,7 @@ impl Checked {
         }
     }
 
-    /// A run that has failed is over; one that asks without end would never let the clock move on.
+    /// Ends a run that has failed: a client that sends requests without end would never let the clock advance.
     async fn end_if_broken(&self) {
         if self.trace.verdict().is_err() {
             std::future::pending::<()>().await;
@@ -153,7 +157,7 @@ impl Checked {
             holds!(
                 self.trace,
                 now >= until,
-                "a request {:?} before the server wants one",
+                "a request {:?} before the server's retry-after",
                 until - now
             );
         }
@@ -237,7 +241,7 @@ impl Checked {
     }
 }
 
-/// A request or stream that is alive.
+/// A request or stream that is open.
 struct Alive {
     state: Arc<Mutex<State>>,
     chaos: Chaos,
@@ -258,7 +262,7 @@ impl ListerWatcher for Checked {
     type List = CheckedStream<MemoryList<Item>>;
     type Watch = CheckedStream<MemoryWatch<Item>>;
 
-    async fn list(&self, request: ListRequest) -> Result<Self::List, ListWatchError> {
+    async fn list(&self, mut request: ListRequest<Item>) -> Result<Self::List, ListWatchError> {
         let place = match request.options.continue_token {
             Some(_) => Place::NextPage,
             None => Place::List,
@@ -266,9 +270,11 @@ impl ListerWatcher for Checked {
         let alive = self.begin(place, &request.options);
         self.end_if_broken().await;
         assert!(!self.chaos.panics(place), "{}", crate::run::ON_PURPOSE);
+        self.versions.ask(&mut request.options);
         let inner = self.inner.list(request).await?;
         Ok(CheckedStream {
             inner,
+            versions: self.versions.clone(),
             alive,
             trace: self.trace.clone(),
         })
@@ -278,28 +284,34 @@ impl ListerWatcher for Checked {
         self.watch_list(ListRequest::new(options)).await
     }
 
-    async fn watch_list(&self, request: ListRequest) -> Result<Self::Watch, ListWatchError> {
+    async fn watch_list(
+        &self,
+        mut request: ListRequest<Item>,
+    ) -> Result<Self::Watch, ListWatchError> {
         let initial = request.options.send_initial_events == Some(true);
         let place = if initial { Place::Stream } else { Place::Watch };
         let alive = self.begin(place, &request.options);
         self.end_if_broken().await;
         assert!(!self.chaos.panics(place), "{}", crate::run::ON_PURPOSE);
+        self.versions.ask(&mut request.options);
         let inner = self.inner.watch_list(request).await?;
         let mut state = alive.state.lock();
         state.within = Some(initial);
-        state.heard = Some(Instant::now());
+        state.received_at = Some(Instant::now());
         drop(state);
         Ok(CheckedStream {
             inner,
+            versions: self.versions.clone(),
             alive,
             trace: self.trace.clone(),
         })
     }
 }
 
-/// A list or watch that is alive.
+/// A list or watch that is open.
 pub(crate) struct CheckedStream<S> {
     inner: S,
+    versions: Versions,
     alive: Alive,
     trace: Trace,
 }
@@ -308,7 +320,11 @@ impl Stream for CheckedStream<MemoryList<Item>> {
     type Item = Result<ListEvent<Item>, ListWatchError>;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        Pin::new(&mut self.inner).poll_next(context)
+        let mut next = Pin::new(&mut self.inner).poll_next(context);
+        if let Poll::Ready(Some(Ok(event))) = &mut next {
+            self.versions.list_event(event);
+        }
+        next
     }
 }
 
@@ -316,9 +332,12 @@ impl Stream for CheckedStream<MemoryWatch<Item>> {
     type Item = Result<WatchEvent<Item>, ListWatchError>;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        let next = Pin::new(&mut self.inner).poll_next(context);
+        let mut next = Pin::new(&mut self.inner).poll_next(context);
+        if let Poll::Ready(Some(Ok(event))) = &mut next {
+            self.versions.watch_event(event);
+        }
         if next.is_ready() {
-            self.alive.state.lock().heard = Some(Instant::now());
+            self.alive.state.lock().received_at = Some(Instant::now());
         }
         match &next {
             Poll::Ready(Some(Ok(WatchEvent::Bookmark {

@@ -1,4 +1,4 @@
-//! A factory's life: informers of many resources that start together, a few at a time, some of which cannot; new ones
+//! A factory: informers of many resources that start together, a few at a time, some of which cannot; new ones
 //! that start later; waits for all of them; the shutdown.
 
 mod breaker;
@@ -8,8 +8,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use fastrand::Rng;
-use informer_delta_fifo::Order;
-use informer_shared::{InformerFactory, OnStop, RunError, SharedInformer, StartLimit};
+use informer_shared::{
+    InformerFactory, OnStop, QueueOrder, RunError, SharedInformer, StartLimit, WaitError,
+};
 use informer_testkit::{ApiServer, Fault, ResourceType};
 use informer_wire::{Resource, Scope};
 use parking_lot::Mutex;
@@ -19,7 +20,7 @@ use tokio::time::{Instant, sleep};
 use self::breaker::Breaker;
 use self::source::{Source, Starts};
 use crate::handlers::{InOrder, Reference};
-use crate::object::{Item, version_of};
+use crate::object::{Item, revision_of};
 use crate::plan::draw_order;
 use crate::tally::Tally;
 use crate::trace::{Trace, holds, note};
@@ -27,15 +28,15 @@ use crate::trace::{Trace, holds, note};
 /// A turn of a start ends after this.
 const PATIENCE: Duration = Duration::from_secs(3);
 const JITTER: Duration = Duration::from_millis(50);
-/// How long an informer may take whose server does what it is asked, however it did before: a backoff, and a silence.
+/// How long an informer may take once its server responds again: a backoff, and a silence.
 const HEALED: Duration = Duration::from_secs(15 * 60);
 
-/// One informer and all that it told.
+/// One informer and its events.
 struct Member {
     informer: SharedInformer<Item>,
     reference: Reference,
     plural: String,
-    /// A handler that can stop it.
+    /// A handler that can stop the informer.
     breaker: Breaker,
 }
 
@@ -46,12 +47,12 @@ pub(crate) struct Fleet {
     factory: InformerFactory<Source>,
     members: Vec<Member>,
     starts: Arc<Starts>,
-    /// The resources whose requests are never answered.
+    /// The resources whose requests get no response.
     sick: Arc<Mutex<Vec<String>>>,
     kinds: usize,
     limit: usize,
     drain: Option<Duration>,
-    order: Order,
+    order: QueueOrder,
     written: u64,
     tally: Tally,
     trace: Trace,
@@ -100,7 +101,8 @@ impl Fleet {
                 None => OnStop::Drop,
             })
             .queue_order(order)
-            .build();
+            .build()
+            .unwrap_or_else(|error| panic!("the settings are valid: {error}"));
         Self {
             rng,
             server,
@@ -126,7 +128,7 @@ impl Fleet {
                 return self.tally;
             }
         }
-        self.settle().await;
+        self.come_to_rest().await;
         self.shut_down().await;
         self.tally
     }
@@ -153,24 +155,35 @@ impl Fleet {
         sleep(Duration::from_millis(self.rng.u64(0..pause))).await;
     }
 
-    /// Asks for an informer; for one that is there, it must be that (INV-SHARED-15).
+    /// Asks for an informer: the one that exists, unless that was stopped (INV-SHARED-15).
     fn ask(&mut self) {
         let kind = self.rng.usize(0..self.kinds);
         let (name, plural) = (format!("Kind{kind}"), plural(kind));
         let resource = Resource::new("sim.example", "v1", name, plural.clone(), Scope::Namespaced);
-        let before = self.factory.status().len();
-        let informer = self.factory.informer_for::<Item>(resource);
-        let is_new = self.members.iter().all(|member| member.plural != plural);
-        let made = self.factory.status().len() - before;
-        holds!(
-            self.trace,
-            made == usize::from(is_new),
-            "{made} informers were made for {plural}"
-        );
-        if !is_new {
+        let at = self
+            .members
+            .iter()
+            .position(|member| member.plural == plural);
+        let existing = at.map(|at| &self.members[at]);
+        let made = self
+            .factory
+            .informer_with::<Item, _>(resource, |builder| builder);
+        let (informer, made) =
+            made.unwrap_or_else(|error| panic!("the settings are valid: {error}"));
+        let fits = match existing {
+            None => made,
+            // It may be about to stop.
+            Some(member) => !made || member.breaker.has_broken(),
+        };
+        holds!(self.trace, fits, "{plural}: made {made}");
+        if !made {
             return;
         }
-        let in_order = self.order == Order::InOrder;
+        if let Some(at) = at {
+            self.tally.event("a factory replaced an informer");
+            self.members.swap_remove(at);
+        }
+        let in_order = self.order == QueueOrder::InOrder;
         let in_order = in_order.then(|| InOrder::new(None, self.trace.clone()));
         let joined = Reference::join(&informer, in_order)
             .and_then(|reference| Ok((reference, Breaker::join(&informer)?)));
@@ -196,13 +209,15 @@ impl Fleet {
         holds!(self.trace, all, "an informer was not started");
     }
 
-    /// What a wait says must be so (INV-SHARED-13).
+    /// Judges the result of a wait for all (INV-SHARED-13).
     async fn wait(&mut self, deadline: Duration) -> bool {
-        let started = |member: &&Member| member.informer.is_started();
-        let waited_for = self.members.iter().filter(started).count();
+        let (waited_for, start) = (self.members.len(), Instant::now());
         let outcome = self.factory.wait_for_cache_sync().deadline(deadline).await;
-        let late = |member: &&Member| started(member) && !member.informer.has_synced();
-        let late = self.members.iter().filter(late).count();
+        let late = |member: &&Member| !member.informer.has_synced();
+        // It fails at once for those that have stopped, and then names no others.
+        let is_early = start.elapsed() < deadline;
+        let named = |member: &&Member| !is_early || member.informer.is_stopped();
+        let late = self.members.iter().filter(late).filter(named).count();
         match outcome {
             Ok(()) => {
                 holds!(self.trace, late == 0, "a wait ended well, {late} are late");
@@ -210,26 +225,27 @@ impl Fleet {
                 true
             }
             Err(error) => {
-                let told = error.failed.len();
+                let fits = matches!(&error, WaitError::Informers { total, failed }
+                    if *total == waited_for
+                        && failed.len() == late
+                        && failed.iter().all(|one| one.not_synced().is_some()));
                 holds!(
                     self.trace,
-                    told == late && error.started == waited_for,
-                    "{late} of {waited_for} are late, told is {error}"
+                    fits,
+                    "{late} of {waited_for} are late, the error is {error}"
                 );
-                let why = error.failed.iter().all(|one| one.progress().is_some());
-                holds!(self.trace, why, "no reason is given: {error}");
                 self.tally.event("a factory waited in vain");
                 false
             }
         }
     }
 
-    /// The next event of one informer is to stop it.
+    /// Lets the next event of one informer stop it.
     fn break_one(&mut self) {
         let count = self.members.len();
         if count > 0 {
             let member = &self.members[self.rng.usize(0..count)];
-            note!(self.trace, "{} are to break", member.plural);
+            note!(self.trace, "{} break next", member.plural);
             member.breaker.arm();
         }
     }
@@ -267,8 +283,8 @@ impl Fleet {
         }
     }
 
-    /// Everybody is well. All must come to be in step, within the turns that those before them take (INV-SHARED-18).
-    async fn settle(&mut self) {
+    /// All servers respond. All informers must become synced, within the turns of those before them (INV-SHARED-18).
+    async fn come_to_rest(&mut self) {
         self.sick.lock().clear();
         self.start();
         let turns = u32::try_from(self.kinds.div_ceil(self.limit)).unwrap_or(u32::MAX);
@@ -288,7 +304,7 @@ impl Fleet {
         }
     }
 
-    /// It has just what the server has.
+    /// Whether it has exactly what the server has.
     fn is_true(&self, member: &Member) -> bool {
         if member.breaker.has_broken() {
             return true;
@@ -301,7 +317,7 @@ impl Fleet {
             && truth.iter().all(|object| {
                 let text = |at: &str| object["metadata"][at].as_str().unwrap_or_default();
                 let item = cached.get(&*format!("{}/{}", text("namespace"), text("name")));
-                item.is_some_and(|item| version_of(item).to_string() == text("resourceVersion"))
+                item.is_some_and(|item| revision_of(item).to_string() == text("resourceVersion"))
             })
     }
 
@@ -310,12 +326,12 @@ impl Fleet {
         breakers.filter(|breaker| breaker.has_broken())
     }
 
-    /// INV-SHARED-12: it ends in time, for good, and tells nothing more.
+    /// INV-SHARED-12: it ends in time, for good, and sends nothing more.
     async fn shut_down(&mut self) {
         let start = Instant::now();
         let had_broken = self.broken().next().is_some();
         let ended = self.factory.shutdown().await;
-        // It tells of one that had ended by itself.
+        // Its error is that of one that had ended by itself.
         let fits = match &ended {
             Ok(()) => !had_broken,
             Err(error) => self.broken().any(|breaker| breaker.is_reason(error)),
@@ -352,11 +368,11 @@ impl Fleet {
                 "{} go on",
                 member.plural
             );
-            let told = member.reference.events().len();
+            let events = member.reference.events().len();
             holds!(
                 self.trace,
-                member.reference.read() == told,
-                "{} tell after the shutdown",
+                member.reference.read() == events,
+                "{} send events after the shutdown",
                 member.plural
             );
         }

@@ -1,18 +1,19 @@
 //! Seeded simulation: real informers against the test kit's API server, in virtual time, with faults at every step.
 //!
 //! One seed decides everything: the configuration, what is written, what goes wrong and when. [`run()`] plays a seed and
-//! gives a hash of all that happened, which is the same each time, or what promise was broken. `cargo xtask sim` plays
-//! many and prints how often each kind of trouble came.
+//! returns a hash of everything that happened, which is the same each time, or the promise that was broken. `cargo xtask
+//! sim` plays many and prints how often each kind of trouble occurred.
 //!
 //! | part | does |
 //! |---|---|
 //! | `plan` | draws what a seed is about, so that each has its own mix of trouble |
-//! | `workload` | writes, and tells the oracle |
-//! | `oracle` | knows every state that each object ever had, and judges what is cached |
+//! | `versions` | servers whose resource versions are no single rising history |
+//! | `workload` | writes to the server, and records each write in the oracle |
+//! | `oracle` | has every state that each object ever had, and judges the cache by it |
 //! | `row` | every row of the error table and every fault of the network, as faults of the test kit |
 //! | `chaos` | chooses a row for each request |
-//! | `checked` | stands between reflector and server: judges requests, their order and their rate |
-//! | `handlers` | of every kind and policy; some are slow, stall or fail; what each was told is judged |
+//! | `checked` | between reflector and server: judges requests, their order and their rate |
+//! | `handlers` | of every kind and policy; some are slow, stall or fail; the events of each are judged |
 //! | `fleet` | some seeds are about a factory: many informers that start together, a few at a time |
 //! | `world` | plays the steps, then lets all come to rest and judges the end |
 
@@ -27,6 +28,7 @@ mod row;
 mod run;
 mod tally;
 mod trace;
+mod versions;
 mod workload;
 mod world;
 

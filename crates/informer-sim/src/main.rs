@@ -1,4 +1,4 @@
-//! Plays many seeds, on all processors, and prints what came: what `cargo xtask sim` runs.
+//! Plays many seeds, on all processors, and prints how often each trouble occurred: what `cargo xtask sim` runs.
 
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -10,7 +10,7 @@ use parking_lot::Mutex;
 const USAGE: &str =
     "usage: informer-sim [--seeds N] [--first N] [--seed N] [--threads N] [--verbose]";
 
-/// From so many seeds on, each kind of trouble must have come.
+/// From so many seeds on, each kind of trouble must have occurred.
 const ALL_ROWS_FROM: u64 = 300;
 /// From so many on, at each of its places.
 const ALL_PLACES_FROM: u64 = 5000;

@@ -1,4 +1,4 @@
-//! What is cached: metadata and one value.
+//! The cached objects: metadata and one value.
 
 use informer_wire::{Resource, Scope, View};
 use serde::Deserialize;
@@ -8,6 +8,9 @@ use serde::Deserialize;
 pub(crate) struct Fields {
     #[serde(default)]
     data: Data,
+    /// The server's revision, where it is not what the object has as its version.
+    #[serde(skip)]
+    pub(crate) revision: Option<u64>,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
@@ -22,16 +25,16 @@ pub(crate) fn value_of(item: &Item) -> &str {
     &item.fields.data.value
 }
 
-pub(crate) fn version_of(item: &Item) -> u64 {
+/// Returns the revision of the server in which the object got into this state.
+pub(crate) fn revision_of(item: &Item) -> u64 {
     let version = item.metadata.resource_version();
-    version
-        .and_then(informer_store::ResourceVersion::as_u64)
-        .unwrap_or(0)
+    let version = version.and_then(informer_store::ResourceVersion::as_u64);
+    item.fields.revision.or(version).unwrap_or(0)
 }
 
-/// `name@version`.
+/// `name@revision`.
 pub(crate) fn short(item: &Item) -> String {
-    format!("{}@{}", item.metadata.name(), version_of(item))
+    format!("{}@{}", item.metadata.name(), revision_of(item))
 }
 
 /// Config maps have a watch cache in a real server, events have none.

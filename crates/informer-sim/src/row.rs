@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use base64::Engine as _;
 use fastrand::Rng;
-use informer_testkit::{Answer, Fault, Status, StatusCause, StreamEnd};
+use informer_testkit::{Answer, Fault, Status, StatusCause, StreamEnd, status};
 
 /// Where trouble meets a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -19,7 +19,7 @@ pub(crate) enum Place {
     Stream,
     /// Within a watch that is open.
     WithinWatch,
-    /// Within a streaming list, before its mark.
+    /// Within a streaming list, before the end of its initial events.
     WithinStream,
 }
 
@@ -155,44 +155,46 @@ impl Row {
     /// What the server says, where it says it by a status.
     fn status(self) -> Option<Status> {
         let status = match self {
-            Self::TooOld | Self::TooOldAsAnswer => Status::too_old(7, 90),
-            Self::TooOldAsGone => Status::new(410, "Gone", "too old resource version: 7 (90)"),
-            Self::TooLarge => Status::too_large(1 << 40, 90, 1),
+            Self::TooOld | Self::TooOldAsAnswer => status::too_old(7, 90),
+            Self::TooOldAsGone => Status::failure(410, "Gone", "too old resource version: 7 (90)"),
+            Self::TooLarge => status::too_large(1 << 40, 90, 1),
             Self::TooLargeInWords => {
                 let why = "Too large resource version: 1099511627776, current: 90";
-                Status::new(504, "Timeout", why)
+                Status::failure(504, "Timeout", why)
             }
             Self::NotReady => {
-                Status::new(429, "TooManyRequests", "storage is (re)initializing").retry_after(3)
+                Status::failure(429, "TooManyRequests", "storage is (re)initializing")
+                    .with_retry_after(3)
             }
             Self::Shutdown => {
                 let why = "apiserver is shutting down";
-                Status::new(503, "ServiceUnavailable", why).retry_after(1)
+                Status::failure(503, "ServiceUnavailable", why).with_retry_after(1)
             }
             Self::ServerTimeout => {
                 let why = "the operation could not be completed at this time, please try again";
-                Status::new(500, "ServerTimeout", why).retry_after(2)
+                Status::failure(500, "ServerTimeout", why).with_retry_after(2)
             }
-            Self::Internal => Status::internal("Internal error occurred: etcdserver: no leader"),
+            Self::Internal => status::internal("Internal error occurred: etcdserver: no leader"),
             Self::StorageRead => {
                 let why = "failed to read one or more objects from the storage";
-                Status::new(500, "StorageReadError", why)
+                Status::failure(500, "StorageReadError", why)
             }
-            Self::Unauthorized => Status::unauthorized(),
-            Self::Forbidden => Status::forbidden("nobody", "list", "", "configmaps", ""),
-            Self::NotFound => Status::unknown_resource(),
+            Self::Unauthorized => status::unauthorized(),
+            Self::Forbidden => status::forbidden("nobody", "list", "", "configmaps", ""),
+            Self::NotFound => status::unknown_resource(),
             Self::NotAllowed => {
                 let why = "the server does not allow this method on the requested resource";
-                Status::new(405, "MethodNotAllowed", why)
+                Status::failure(405, "MethodNotAllowed", why)
             }
-            Self::BadRequest => Status::bad_request("invalid resource version"),
+            Self::BadRequest => status::bad_request("invalid resource version"),
             Self::Invalid => {
                 let why = "Forbidden: sendInitialEvents is forbidden for watch";
-                let cause = StatusCause::new("FieldValueForbidden", why).field("sendInitialEvents");
-                Status::invalid("meta.k8s.io", "ListOptions", "", vec![cause])
+                let cause =
+                    StatusCause::new("FieldValueForbidden", why).with_field("sendInitialEvents");
+                status::invalid("meta.k8s.io", "ListOptions", "", vec![cause])
             }
-            Self::NotAcceptable => Status::new(406, "NotAcceptable", "only these media types"),
-            Self::UnknownCode => Status::new(418, "Teapot", "short and stout"),
+            Self::NotAcceptable => Status::failure(406, "NotAcceptable", "only these media types"),
+            Self::UnknownCode => Status::failure(418, "Teapot", "short and stout"),
             _ => return None,
         };
         Some(status)
@@ -206,9 +208,9 @@ impl Row {
             Self::TooLarge if !place.is_list() => self.error_event(),
             Self::ExpiredToken => {
                 let why = "The provided continue parameter is too old";
-                Status::expired(why)
-                    .with_continue_token(token(-1, "a"))
-                    .into()
+                let mut expired = status::expired(why);
+                expired.metadata.continue_token = Some(token(-1, "a"));
+                expired.into()
             }
             Self::PlainTimeout => bare_timeout().into(),
             Self::Throttled => throttled(rng.u64(1..33)).into(),
@@ -238,7 +240,7 @@ impl Row {
             Self::Garbage => Answer::json(200, "\u{0}\u{1}{]not json").into(),
             Self::PageWithoutItems => page_without_items(revision).into(),
             Self::ClosesAtOnce => Answer::json(200, "").into(),
-            Self::Unmarked => Fault::Unmarked,
+            Self::Unmarked => Fault::WithoutInitialEventsEnd,
             Self::UnknownParameters => Fault::Ignore(
                 ["sendInitialEvents", "resourceVersionMatch"]
                     .map(str::to_owned)
@@ -246,8 +248,8 @@ impl Row {
             ),
             Self::Shuffled => Fault::Shuffled(rng.u64(..)),
             Self::UnknownEvent => {
-                let news = "{\"type\":\"NEWS\",\"object\":{\"metadata\":{\"resourceVersion\":\"999999999\"}}}\n";
-                Fault::Before(news.into())
+                let unknown = "{\"type\":\"NEWS\",\"object\":{\"metadata\":{\"resourceVersion\":\"999999999\"}}}\n";
+                Fault::Before(unknown.into())
             }
             Self::Nameless => {
                 let object = format!(
@@ -260,20 +262,20 @@ impl Row {
             Self::SourcePanics => Fault::Disconnect,
             _ => self
                 .status()
-                .unwrap_or_else(|| Status::internal("?"))
+                .unwrap_or_else(|| status::internal("?"))
                 .into(),
         }
     }
 
     fn error_event(self) -> Fault {
-        Fault::ErrorEvent(self.status().unwrap_or_else(|| Status::internal("?")))
+        Fault::ErrorEvent(self.status().unwrap_or_else(|| status::internal("?")))
     }
 
     /// How long the server asks to wait with this fault.
     pub(crate) fn asked_to_wait(fault: &Fault) -> Option<Duration> {
         let seconds = match fault {
             Fault::Answer(answer) => answer.header_value("retry-after")?.parse().ok()?,
-            Fault::ErrorEvent(status) => u64::from(status.details()?.retry_after_seconds),
+            Fault::ErrorEvent(status) => u64::from(status.details.as_ref()?.retry_after_seconds),
             _ => return None,
         };
         (seconds > 0).then(|| Duration::from_secs(seconds))

@@ -10,7 +10,7 @@ use crate::world::World;
 /// Of eight seeds the one with this remainder is about a factory of informers.
 const FLEET: u64 = 5;
 
-/// What panics say that belong to the game.
+/// The text of panics on purpose.
 pub(crate) const ON_PURPOSE: &str = "a panic on purpose";
 
 /// A run that kept all promises.
@@ -19,7 +19,7 @@ pub(crate) const ON_PURPOSE: &str = "a panic on purpose";
 pub struct Outcome {
     /// A hash of everything that happened, the same each time.
     pub hash: u64,
-    /// How often what happened.
+    /// How often each kind of trouble and event occurred.
     pub tally: Tally,
 }
 
@@ -48,7 +48,7 @@ impl std::error::Error for Failure {}
 /// Plays a seed. With `verbose`, everything that happens is written to stderr.
 ///
 /// # Errors
-/// When a promise is broken.
+/// If a promise is broken.
 pub fn run(seed: u64, verbose: bool) -> Result<Outcome, Failure> {
     let failure = |what| Failure { seed, what };
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -56,7 +56,7 @@ pub fn run(seed: u64, verbose: bool) -> Result<Outcome, Failure> {
         .start_paused(true)
         .build()
         .map_err(|error| failure(error.to_string()))?;
-    // What draws from the thread's own source repeats as well.
+    // Draws from the thread's own source are repeated as well.
     fastrand::seed(seed);
     let play = || {
         runtime.block_on(async {
@@ -80,7 +80,7 @@ pub fn run(seed: u64, verbose: bool) -> Result<Outcome, Failure> {
     })
 }
 
-/// Keeps panics that belong to the game from writing to stderr.
+/// Keeps panics on purpose from writing to stderr.
 pub fn quiet_panics() {
     let hook = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |info| {

@@ -68,11 +68,12 @@ impl Tally {
     }
 }
 
-/// What must happen beside the rows of the error table.
+/// Events that must occur beside the rows of the error table.
 const EVENTS: &[&str] = &[
     "a blocking handler",
     "a closure",
     "a factory lost an informer",
+    "a factory replaced an informer",
     "a factory waited in vain",
     "a factory was in step",
     "a handler stopped the informer",
@@ -89,9 +90,11 @@ const EVENTS: &[&str] = &[
     "handler left",
     "handler panicked",
     "handler stalled",
+    "no versions",
+    "opaque versions",
     "initial",
     "informer restarted",
-    "object set aside",
+    "key failed",
     "outage",
     "reconnected after a silence",
     "relist",
@@ -102,7 +105,11 @@ const EVENTS: &[&str] = &[
     "rewind recognised",
     "source panicked",
     "streaming lists given up",
+    "undecodable object",
     "updated",
+    "versions of two stores",
+    "versions of values",
+    "versions that a transform drops",
     "watch ended",
 ];
 

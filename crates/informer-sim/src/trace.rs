@@ -1,4 +1,4 @@
-//! What happened, as one number, and in words where a seed is looked at closely.
+//! Everything that happened, as one hash, and in words with `--verbose`.
 
 use std::fmt;
 use std::sync::Arc;
@@ -27,7 +27,7 @@ impl Trace {
         })))
     }
 
-    /// Something happened.
+    /// Notes what happened.
     pub(crate) fn note(&self, what: fmt::Arguments<'_>) {
         let mut state = self.0.lock();
         let line = format!("{} {what}", state.start.elapsed().as_millis());
@@ -40,7 +40,7 @@ impl Trace {
         }
     }
 
-    /// A promise was broken. Code under test may call it, whose panics are caught.
+    /// Notes a broken promise. Code under test may call it, whose panics are caught.
     pub(crate) fn broken(&self, what: fmt::Arguments<'_>) {
         let mut state = self.0.lock();
         let line = format!("at {:?}: {what}", state.start.elapsed());

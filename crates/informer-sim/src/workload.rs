@@ -1,4 +1,4 @@
-//! Writes to the server, and tells the oracle of each.
+//! Writes to the server, and records each write in the oracle.
 
 use std::sync::Arc;
 
@@ -9,8 +9,9 @@ use serde_json::{Value, json};
 
 use crate::oracle::{Oracle, State};
 use crate::trace::{Trace, note};
+use crate::versions::{VersionKind, Versions};
 
-/// The one who writes.
+/// The writer.
 pub(crate) struct Workload {
     pub(crate) server: Arc<ApiServer>,
     pub(crate) oracle: Arc<Mutex<Oracle>>,
@@ -18,6 +19,7 @@ pub(crate) struct Workload {
     pub(crate) plural: &'static str,
     pub(crate) names: u32,
     pub(crate) undecodable: bool,
+    pub(crate) versions: Versions,
     pub(crate) written: u64,
 }
 
@@ -32,9 +34,10 @@ impl Workload {
         let exists = self.exists(&key);
         match rng.u8(0..10) {
             0 => self.write_elsewhere(),
+            5..8 if self.versions.kind == VersionKind::OfValues && exists => self.show(&key),
             1..4 if exists => self.delete(&key),
             4 if exists => {
-                // A new life under the old name.
+                // A recreation.
                 self.delete(&key);
                 self.put(&key, rng.u8(0..4) > 0, true);
             }
@@ -45,7 +48,7 @@ impl Workload {
         }
     }
 
-    /// Makes everything readable again, and changes something that all must come to see.
+    /// Makes everything decodable again, and changes something that all must receive.
     pub(crate) fn finish(&mut self) {
         let bad: Vec<String> = {
             let oracle = self.oracle.lock();
@@ -61,20 +64,30 @@ impl Workload {
         self.put(&("even", "last".to_owned()), true, true);
     }
 
-    fn exists(&self, (namespace, name): &(&'static str, String)) -> bool {
-        let key = format!("{namespace}/{name}");
-        self.oracle.lock().current(&key).is_some()
+    fn exists(&self, key: &(&'static str, String)) -> bool {
+        self.oracle.lock().current(&full(key)).is_some()
     }
 
     fn put(&mut self, key: &(&'static str, String), shown: bool, good: bool) {
-        let (namespace, name) = key;
         self.written += 1;
-        let value = self.written.to_string();
+        self.write(key, self.written, shown, good);
+    }
+
+    /// The object matches the selector, or no longer does, and is the same else.
+    fn show(&self, key: &(&'static str, String)) {
+        let now = self.oracle.lock().current(&full(key)).cloned();
+        let Some(now) = now else { return };
+        self.write(key, now.value.parse().unwrap_or(0), !now.shown, now.good);
+    }
+
+    fn write(&self, key: &(&'static str, String), value: u64, shown: bool, good: bool) {
+        let (namespace, name) = key;
         let data = if good {
-            json!(value)
+            json!(value.to_string())
         } else {
-            json!(self.written)
+            json!(value)
         };
+        let value = value.to_string();
         let object = json!({
             "metadata": {
                 "namespace": namespace,
@@ -89,29 +102,34 @@ impl Workload {
         };
         let written =
             written.unwrap_or_else(|status| panic!("the server refuses a write: {status}"));
+        let revision = self.server.resource_version();
+        self.versions.wrote(&value, revision);
+        let version = self.versions.of_object(namespace, &value, revision);
         let uid = text(&written["metadata"]["uid"]);
         let state = State {
             uid,
             value,
+            version,
             shown,
             good,
         };
-        self.tell(key, Some(state));
+        self.record(key, Some(state));
     }
 
     fn delete(&self, key: &(&'static str, String)) {
         let deleted = self.server.delete(self.plural, key.0, &key.1);
         deleted.unwrap_or_else(|status| panic!("the server refuses a deletion: {status}"));
-        self.tell(key, None);
+        self.record(key, None);
     }
 
-    fn tell(&self, (namespace, name): &(&'static str, String), state: Option<State>) {
+    fn record(&self, key: &(&'static str, String), state: Option<State>) {
+        let key = full(key);
         let revision = self.server.resource_version();
-        let what = state.as_ref().map_or("gone", |state| state.value.as_str());
-        note!(self.trace, "write {namespace}/{name}@{revision} {what}");
-        self.oracle
-            .lock()
-            .wrote(&format!("{namespace}/{name}"), revision, state);
+        let what = state
+            .as_ref()
+            .map_or("deleted", |state| state.value.as_str());
+        note!(self.trace, "write {key}@{revision} {what}");
+        self.oracle.lock().wrote(&key, revision, state);
     }
 
     /// Moves the revision, but nothing that is watched.
@@ -122,6 +140,10 @@ impl Workload {
             self.oracle.lock().moved(self.server.resource_version());
         }
     }
+}
+
+fn full((namespace, name): &(&'static str, String)) -> String {
+    format!("{namespace}/{name}")
 }
 
 fn text(value: &Value) -> String {

@@ -1,14 +1,15 @@
-//! One run: a server, a client, and steps that trouble both; then rest, and the judgement.
+//! One run: a server, a client, steps that trouble both; then rest, and the judgement.
 
 mod client;
-mod settle;
+mod rest;
 mod steps;
 
 use std::sync::Arc;
 
 use fastrand::Rng;
-use informer_delta_fifo::Order;
 use informer_reflector::Report;
+use informer_shared::QueueOrder;
+use informer_store::ResourceVersion;
 use informer_testkit::ApiServer;
 use parking_lot::Mutex;
 
@@ -21,6 +22,7 @@ use crate::oracle::Oracle;
 use crate::plan::Plan;
 use crate::tally::Tally;
 use crate::trace::{Trace, holds, note};
+use crate::versions::{VersionKind, Versions};
 use crate::workload::Workload;
 
 pub(crate) struct World {
@@ -30,6 +32,7 @@ pub(crate) struct World {
     server: Arc<ApiServer>,
     oracle: Arc<Mutex<Oracle>>,
     workload: Workload,
+    versions: Versions,
     chaos: Chaos,
     trace: Trace,
     checked: Checked,
@@ -54,9 +57,12 @@ impl World {
             .history_limit(plan.history_limit)
             .in_memory();
         let server = Arc::new(server);
-        let oracle = Arc::new(Mutex::new(Oracle::new(plan.selector)));
+        let versions = Versions::new(plan.versions);
+        let oracle = Oracle::new(plan.selector, versions.clone());
+        let oracle = Arc::new(Mutex::new(oracle));
         let chaos = Chaos::new(rng.fork(), plan.rows.clone(), trace.clone());
         chaos.rule(&server);
+        chaos.tally(|tally| tally.event(plan.versions.name()));
         let workload = Workload {
             server: Arc::clone(&server),
             oracle: Arc::clone(&oracle),
@@ -64,15 +70,17 @@ impl World {
             plural: if plan.cached { "configmaps" } else { "events" },
             names: plan.names,
             undecodable: plan.undecodable,
+            versions: versions.clone(),
             written: 0,
         };
-        let checked = Self::connect(&server, &plan, &chaos, &trace);
+        let checked = Self::connect(&server, &plan, &versions, &chaos, &trace);
         let around = Surroundings {
             oracle: Arc::clone(&oracle),
             chaos: chaos.clone(),
             trace: trace.clone(),
             calm: Arc::default(),
             recreated_as_update: plan.recreated_as_update,
+            resyncs: plan.resync.is_some(),
             fatal: Arc::default(),
             alive: Arc::default(),
         };
@@ -84,6 +92,7 @@ impl World {
             server,
             oracle,
             workload,
+            versions,
             chaos,
             trace,
             checked,
@@ -96,23 +105,35 @@ impl World {
         }
     }
 
-    fn connect(server: &Arc<ApiServer>, plan: &Plan, chaos: &Chaos, trace: &Trace) -> Checked {
+    fn connect(
+        server: &Arc<ApiServer>,
+        plan: &Plan,
+        versions: &Versions,
+        chaos: &Chaos,
+        trace: &Trace,
+    ) -> Checked {
         let inner = server.lister_watcher::<Item>(&object::resource(plan.cached), None);
         let selector = plan.selector.then_some("shown=yes");
-        Checked::new(inner, chaos.clone(), trace.clone(), selector)
+        Checked::new(
+            inner,
+            versions.clone(),
+            chaos.clone(),
+            trace.clone(),
+            selector,
+        )
     }
 
-    /// Plays everything. Whoever wants to know whether promises were kept asks the trace.
+    /// Plays everything. The trace says whether all promises were kept.
     pub(crate) async fn play(mut self) -> Tally {
         for _ in 0..self.plan.steps {
             self.step().await;
-            self.replace_fallen().await;
+            self.replace_stopped().await;
             self.look();
             if self.trace.verdict().is_err() {
                 return self.tally();
             }
         }
-        self.settle().await;
+        self.come_to_rest().await;
         self.tally()
     }
 
@@ -120,7 +141,7 @@ impl World {
         self.chaos.tally(|tally| tally.clone())
     }
 
-    /// What holds at every moment.
+    /// Judges what must hold at every moment.
     fn look(&mut self) {
         let trace = self.trace.clone();
         let snapshot = self.client.snapshot();
@@ -131,7 +152,8 @@ impl World {
         self.client
             .look(&snapshot, self.plan.names as usize, &trace);
 
-        let resume = status.resource_version.as_ref().and_then(|rv| rv.as_u64());
+        let revision = |version: &ResourceVersion| self.versions.revision(version);
+        let resume = status.resource_version.as_ref().and_then(revision);
         let back = resume < self.last_resume && self.last_resume.is_some();
         let may = status.rewinds > self.last_rewinds || resume.is_none();
         holds!(
@@ -142,7 +164,7 @@ impl World {
         );
         (self.last_resume, self.last_rewinds) = (resume, status.rewinds);
 
-        let applied = snapshot.resource_version().and_then(|rv| rv.as_u64());
+        let applied = snapshot.resource_version().and_then(revision);
         holds!(
             trace,
             applied <= resume || may,
@@ -153,24 +175,27 @@ impl World {
         holds!(trace, synced || !self.was_synced, "no longer synced");
         holds!(
             trace,
-            !synced || snapshot.resource_version().is_some(),
+            !synced
+                || snapshot.resource_version().is_some()
+                || self.plan.versions == VersionKind::Absent
+                || !self.client.applies_lists_whole(),
             "synced without a list"
         );
         self.was_synced = synced;
 
         let queue = self.client.queue();
         let fits = match self.plan.order {
-            Order::ByKey => queue.queued_keys <= 2 * self.plan.names as usize + 4,
-            // INV-FIFO-16: each change waits by itself.
-            _ => queue.compressed == 0,
+            QueueOrder::ByKey => queue.queued_keys <= 2 * self.plan.names as usize + 4,
+            // INV-FIFO-16: each change is queued by itself.
+            _ => queue.coalesced == 0,
         };
         holds!(trace, fits, "{:?}: {queue:?}", self.plan.order);
     }
 
-    pub(crate) fn hear(chaos: &Chaos, trace: &Trace, report: &Report<'_>) {
+    pub(crate) fn report(chaos: &Chaos, trace: &Trace, report: &Report) {
         note!(trace, "report {report}");
         let what = match report {
-            Report::SetAside { .. } => "object set aside",
+            Report::Undecodable { .. } => "undecodable object",
             Report::Rewound { .. } => "rewind recognised",
             Report::FellBack { .. } => "streaming lists given up",
             Report::Failed { error, .. } if error.to_string().contains("event or bookmark") => {

@@ -9,7 +9,7 @@ fn number(name: &str) -> Option<u64> {
 /// Every promise at every step: INV-REFL-1 to INV-REFL-12, INV-FIFO-5 to INV-FIFO-13, INV-SHARED-1 to INV-SHARED-12,
 /// INV-STORE-7 to INV-STORE-9; protocol 3.3: 1 to 21.
 #[test]
-fn whatever_goes_wrong_every_promise_is_kept_and_all_comes_to_rest_at_the_truth() {
+fn every_promise_is_kept_under_all_faults() {
     quiet_panics();
     let mut all = Tally::default();
     for seed in 0..number("INFORMER_SEEDS").unwrap_or(300) {
@@ -23,7 +23,7 @@ fn whatever_goes_wrong_every_promise_is_kept_and_all_comes_to_rest_at_the_truth(
 
 /// The same seed gives the same run, to the last event and millisecond.
 #[test]
-fn a_seed_can_be_repeated() {
+fn seed_can_be_repeated() {
     quiet_panics();
     let play = |seed| run(seed, false).map(|outcome| outcome.hash);
     for seed in 1000..1010 {

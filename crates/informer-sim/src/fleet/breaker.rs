@@ -1,11 +1,11 @@
-//! A handler whose failure stops its informer, when that is wanted.
+//! A handler whose failure stops its informer, once armed.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use informer_shared::{
-    Event, FailurePolicy, HandlerEnd, InformerStopped, Registration, RunError, SharedInformer,
+    EndReason, Event, FailurePolicy, InformerPhase, Registration, RunError, SharedInformer,
 };
 use parking_lot::Mutex;
 use tokio::time::Instant;
@@ -24,7 +24,7 @@ pub(super) struct Breaker {
 }
 
 impl Breaker {
-    pub(super) fn join(informer: &SharedInformer<Item>) -> Result<Self, InformerStopped> {
+    pub(super) fn join(informer: &SharedInformer<Item>) -> Result<Self, RunError> {
         let armed = Arc::new(AtomicBool::new(false));
         let broke = Arc::new(Mutex::new(None));
         let (is_armed, breaks) = (Arc::clone(&armed), Arc::clone(&broke));
@@ -57,14 +57,14 @@ impl Breaker {
         self.broke.lock().is_some()
     }
 
-    /// Whether an informer says that it ended for this failure.
+    /// Whether an informer ended for this failure.
     pub(super) fn is_reason(&self, error: &RunError) -> bool {
         let name = self.registration.status().name;
         matches!(error, RunError::Handler { handler, .. } if *handler == name)
     }
 
-    /// What holds once it has broken: within a second the informer has stopped, and its other handlers have heard of
-    /// that (INV-SHARED-10). True the first time that it was found to be so.
+    /// Judges what must hold once it has failed: within a second the informer has stopped, and its other handlers have
+    /// ended (INV-SHARED-10). Returns `true` the first time.
     pub(super) fn judge(&mut self, informer: &SharedInformer<Item>, trace: &Trace) -> bool {
         let broke = *self.broke.lock();
         let is_over = broke.is_some_and(|at| at.elapsed() > Duration::from_secs(1));
@@ -75,17 +75,14 @@ impl Breaker {
         let status = informer.status();
         holds!(
             trace,
-            status.stopped,
+            status.phase == InformerPhase::Stopped,
             "{} goes on after a failure that was to stop it",
             status.name
         );
         let ends = [&self.registration, &self.other].map(|it| it.status().ended);
         let fits = matches!(
             ends,
-            [
-                Some(HandlerEnd::Failure(_)),
-                Some(HandlerEnd::InformerStopped)
-            ]
+            [Some(EndReason::Failed(_)), Some(EndReason::InformerStopped)]
         );
         holds!(trace, fits, "the ends of its handlers: {ends:?}");
         true

@@ -1,4 +1,4 @@
-//! Where a factory's informers list and watch: notes who asks first and when, and judges how many start at once.
+//! The source of a factory's informers: notes each first request, and judges how many start at once.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use tokio::time::Instant;
 use crate::object::Item;
 use crate::trace::{Trace, holds, note};
 
-/// Who has asked for the first time, and when.
+/// The first request of each informer.
 pub(super) struct Starts {
     limit: usize,
     patience: Duration,
@@ -41,27 +41,26 @@ impl Starts {
         }
     }
 
-    /// An informer of these objects may ask from now on.
+    /// An informer of these objects, one that replaces a stopped one too, may send requests from now on.
     pub(super) fn expect(&self, plural: &str, informer: SharedInformer<Item>) {
-        self.state
-            .lock()
-            .informers
-            .insert(plural.to_owned(), informer);
+        let mut state = self.state.lock();
+        state.first.remove(plural);
+        state.informers.insert(plural.to_owned(), informer);
     }
 
     pub(super) fn requests(&self) -> u64 {
         self.state.lock().requests
     }
 
-    /// Somebody asks. Of those who have asked only a few may be at their first list still: not synced, without a
+    /// Judges a request. Of those that have sent one only a few may be at their first list still: not synced, without a
     /// failure, and not for longer than a turn lasts (INV-SHARED-18).
-    fn asks(&self, plural: &str) {
+    fn request(&self, plural: &str) {
         let mut state = self.state.lock();
         state.requests += 1;
         if state.first.contains_key(plural) {
             return;
         }
-        note!(self.trace, "{plural} ask for the first time");
+        note!(self.trace, "{plural} send their first request");
         state.first.insert(plural.to_owned(), Instant::now());
         let has_turn = |(plural, since): &(&String, &Instant)| {
             let status = state.informers.get(*plural).map(SharedInformer::status);
@@ -110,13 +109,13 @@ impl ListerWatcher for Counted {
     type List = MemoryList<Item>;
     type Watch = MemoryWatch<Item>;
 
-    async fn list(&self, request: ListRequest) -> Result<Self::List, ListWatchError> {
-        self.starts.asks(&self.plural);
+    async fn list(&self, request: ListRequest<Item>) -> Result<Self::List, ListWatchError> {
+        self.starts.request(&self.plural);
         self.inner.list(request).await
     }
 
     async fn watch(&self, options: ListOptions) -> Result<Self::Watch, ListWatchError> {
-        self.starts.asks(&self.plural);
+        self.starts.request(&self.plural);
         self.inner.watch(options).await
     }
 }

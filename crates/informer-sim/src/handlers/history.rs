@@ -1,5 +1,5 @@
-//! A handler's history against all that there was to tell: where it started, and then everything, once, in order; or
-//! joined to fewer events by the table of `QueuePolicy::Coalesce`.
+//! Compares a handler's history with all events of the informer: its initial objects, then every event, once, in order;
+//! or coalesced to fewer by the table of `QueuePolicy::Coalesce`.
 
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
@@ -9,13 +9,13 @@ use informer_shared::{Cause, Event};
 use informer_store::ObjectKey;
 
 use super::judge::is_shown;
-use crate::object::{Item, short};
+use crate::object::Item;
 
-/// What is to be expected of a handler.
+/// What is expected of a handler.
 pub(super) struct Terms {
     pub(super) filtered: bool,
     pub(super) coalesces: bool,
-    /// Nothing may be left to tell.
+    /// No event may be left.
     pub(super) whole: bool,
     /// After how many events it may have started.
     pub(super) starts: RangeInclusive<usize>,
@@ -43,15 +43,26 @@ pub(super) fn judge(all: &[Event<Item>], log: &[Event<Item>], terms: &Terms) -> 
     Err(why)
 }
 
-/// Whether it started from what is known here, and then heard of `later`.
+/// Whether it started from `known`, and then received `later`.
 fn from(
     known: &Known,
     later: &[Event<Item>],
     log: &[Event<Item>],
     terms: &Terms,
 ) -> Result<(), String> {
-    let shown = |item: &Item| !terms.filtered || is_shown(item);
-    let first = known.values().filter(|item| shown(item)).count();
+    let shown = |item: &Arc<Item>| !terms.filtered || is_shown(item);
+    let initial = known.values().filter(|item| shown(item));
+    if terms.coalesces {
+        // Initial objects are coalesced like all others.
+        let initial = initial.map(|object| Event::Added {
+            object: Arc::clone(object),
+            initial: true,
+        });
+        let all: Vec<_> = initial.chain(later.iter().cloned()).collect();
+        let log: Vec<_> = log.iter().filter(|event| !is_unchanged(event)).collect();
+        return coalesced(&all, &log, terms);
+    }
+    let first = initial.count();
     let (replay, rest) = log.split_at(first.min(log.len()));
     let mut replayed = Known::new();
     for event in replay {
@@ -60,31 +71,28 @@ fn from(
             initial: true,
         } = event
         else {
-            return Err(format!("{event:?} before all that was there first"));
+            return Err(format!("{event:?} before all initial objects"));
         };
         let is_known = known
             .get(&event.key())
             .is_some_and(|item| Arc::ptr_eq(item, object) && shown(item));
         if !is_known {
-            return Err(format!("{event:?} was not there first"));
+            return Err(format!("{event:?} was not initial"));
         }
         replayed.insert(event.key(), Arc::clone(object));
     }
     if replayed.len() != replay.len() {
-        return Err("an object was there first twice".to_owned());
+        return Err("an object was initial twice".to_owned());
     }
     if replay.len() < first && (!rest.is_empty() || terms.whole) {
-        return Err(format!("{} of {first} that were there first", replay.len()));
+        return Err(format!("{} of {first} initial objects", replay.len()));
     }
-    let rest: Vec<_> = rest.iter().filter(|event| !is_reminder(event)).collect();
-    match terms.coalesces {
-        true => joined(known, later, &rest, terms),
-        false => in_full(known, later, &rest, terms),
-    }
+    let rest: Vec<_> = rest.iter().filter(|event| !is_unchanged(event)).collect();
+    in_full(known, later, &rest, terms)
 }
 
-/// Judged where it is told; it changes nothing.
-fn is_reminder(event: &Event<Item>) -> bool {
+/// Judged when it is received; it changes nothing.
+fn is_unchanged(event: &Event<Item>) -> bool {
     matches!(event, Event::Updated { old, new, .. } if Arc::ptr_eq(old, new))
 }
 
@@ -103,17 +111,17 @@ fn in_full(
     for event in rest {
         let wanted = expected.next();
         if !wanted.as_ref().is_some_and(|wanted| same(wanted, event)) {
-            return Err(format!("told {event:?}, where {wanted:?} was next"));
+            return Err(format!("received {event:?}, where {wanted:?} was next"));
         }
     }
     match expected.next().filter(|_| terms.whole) {
-        Some(missed) => Err(format!("never told {missed:?}")),
+        Some(missed) => Err(format!("never received {missed:?}")),
         None => Ok(()),
     }
 }
 
-/// What a filter leaves of an event. A deletion may bring a last state that nobody has heard of: it ends what was
-/// known.
+/// Returns what a filter leaves of an event. A deletion may carry a last state that was not received: it deletes what
+/// was known.
 fn filtered(known: &mut Known, event: &Event<Item>) -> Option<Event<Item>> {
     let key = event.key();
     let before = match event {
@@ -162,72 +170,63 @@ fn same(a: &Event<Item>, b: &Event<Item>) -> bool {
         }
 }
 
-/// One key's way through the events, as far as the handler has come.
+/// The events of one key, and how far the handler has come.
 struct Course<'a> {
     events: Vec<&'a Event<Item>>,
-    /// How many of them the handler has heard of, by themselves or within others.
-    heard: usize,
+    /// How many of them the handler has received, alone or coalesced.
+    received: usize,
 }
 
-/// For each key some of its states, in order, none twice; told as the events between them join.
-fn joined(
-    known: &Known,
-    later: &[Event<Item>],
-    rest: &[&Event<Item>],
-    terms: &Terms,
-) -> Result<(), String> {
+/// For each key some of its states, in order, none twice; received as the events between them coalesce.
+fn coalesced(all: &[Event<Item>], log: &[&Event<Item>], terms: &Terms) -> Result<(), String> {
     let mut courses: BTreeMap<ObjectKey, Course<'_>> = BTreeMap::new();
-    for event in later {
+    for event in all {
         let course = courses.entry(event.key()).or_insert_with(|| Course {
             events: Vec::new(),
-            heard: 0,
+            received: 0,
         });
         course.events.push(event);
     }
-    for event in rest {
-        let key = event.key();
-        let before = known.get(&key).map(|item| short(item));
-        let Some(course) = courses.get_mut(&key) else {
-            return Err(format!(
-                "told {event:?}, where nothing came after {before:?}"
-            ));
+    for event in log {
+        let Some(course) = courses.get_mut(&event.key()) else {
+            return Err(format!("received {event:?} of a key without events"));
         };
-        let run = &course.events[course.heard..];
+        let run = &course.events[course.received..];
         let ends = |candidate: &&Event<Item>| ends_with(candidate, event, terms.filtered);
         let Some(length) = run.iter().position(ends).map(|at| at + 1) else {
-            return Err(format!("told {event:?}, where {run:?} was left"));
+            return Err(format!("received {event:?}, where {run:?} was left"));
         };
         if !terms.filtered {
             judge_join(&run[..length], event)?;
         }
-        course.heard += length;
+        course.received += length;
     }
     Ok(())
 }
 
-/// Whether a run of events that this one ends can be told as `told`.
-fn ends_with(last: &Event<Item>, told: &Event<Item>, filtered: bool) -> bool {
-    match (last, told) {
-        // The last event of those that join says what is left.
-        (Event::Deleted { .. }, Event::Deleted { .. }) => filtered || same(last, told),
+/// Whether a run of events that this one ends can be received as `received`.
+fn ends_with(last: &Event<Item>, received: &Event<Item>, filtered: bool) -> bool {
+    match (last, received) {
+        // The last event of a run decides.
+        (Event::Deleted { .. }, Event::Deleted { .. }) => filtered || same(last, received),
         (Event::Updated { new, .. }, Event::Deleted { .. }) => filtered && !is_shown(new),
         (Event::Deleted { .. }, _) | (_, Event::Deleted { .. }) => false,
-        _ => Arc::ptr_eq(last.object(), told.object()),
+        _ => Arc::ptr_eq(last.object(), received.object()),
     }
 }
 
-/// The table of `QueuePolicy::Coalesce`, for a run of events of one key that was told as one.
-fn judge_join(run: &[&Event<Item>], told: &Event<Item>) -> Result<(), String> {
-    let fits = match told {
-        // It begins with an addition, perhaps after lives that came and went.
+/// The table of `QueuePolicy::Coalesce`, for a run of events of one key that was received as one.
+fn judge_join(run: &[&Event<Item>], received: &Event<Item>) -> Result<(), String> {
+    let fits = match received {
+        // It starts with an addition, perhaps after others that were deleted.
         Event::Added { initial, .. } => {
-            let birth = run.iter().rev().find_map(|event| match event {
+            let addition = run.iter().rev().find_map(|event| match event {
                 Event::Added { initial, .. } => Some(*initial),
                 _ => None,
             });
-            birth == Some(*initial)
+            addition == Some(*initial)
         }
-        // No end lies within it, and the weightiest cause is told.
+        // It has no deletion, and the strongest cause is received.
         Event::Updated { cause, .. } => {
             let mut joined = Cause::Resync;
             let within = run.iter().all(|event| match event {
@@ -243,6 +242,6 @@ fn judge_join(run: &[&Event<Item>], told: &Event<Item>) -> Result<(), String> {
     };
     match fits {
         true => Ok(()),
-        false => Err(format!("{run:?} was told as {told:?}")),
+        false => Err(format!("{run:?} was received as {received:?}")),
     }
 }

@@ -1,22 +1,22 @@
-//! What holds of an informer's events where its queue keeps the order of arrival.
+//! Judges an informer's events where its queue keeps the order of changes.
 
 use std::sync::Arc;
 
 use informer_shared::{Cause, Event};
 use parking_lot::Mutex;
 
-use crate::object::{Item, short, version_of};
+use crate::object::{Item, revision_of, short};
 use crate::oracle::Oracle;
 use crate::trace::{Trace, holds};
 
-/// Judges the events of an informer whose queue joins nothing and keeps the order over all keys.
+/// Judges the events of an informer whose queue coalesces nothing and keeps the order over all keys.
 pub(crate) struct InOrder {
-    /// Where it is known what was written.
+    /// If set, it has what was written.
     oracle: Option<Arc<Mutex<Oracle>>>,
     trace: Trace,
     /// How many events were judged.
     judged: usize,
-    /// The last version that a watch brought.
+    /// The last version of a watch event.
     last: u64,
 }
 
@@ -30,7 +30,7 @@ impl InOrder {
         }
     }
 
-    /// What came since the last time (INV-FIFO-16, INV-CTRL-5).
+    /// Judges the events since the last time (INV-FIFO-16, INV-CTRL-5).
     pub(crate) fn judge(&mut self, events: &[Event<Item>]) {
         for event in &events[self.judged..] {
             if let Event::Updated {
@@ -46,7 +46,7 @@ impl InOrder {
     }
 
     fn judge_update(&mut self, old: &Item, new: &Item) {
-        let at = version_of(new);
+        let at = revision_of(new);
         let oracle = self.oracle.as_ref().map(|oracle| oracle.lock());
         if oracle.as_ref().is_some_and(|oracle| !oracle.is_straight()) {
             return;
@@ -60,11 +60,11 @@ impl InOrder {
         );
         self.last = at;
         let key = informer_store::ObjectKey::of(new);
-        let missed = oracle.and_then(|oracle| oracle.between(key.as_str(), version_of(old), at));
+        let missed = oracle.and_then(|oracle| oracle.between(key.as_str(), revision_of(old), at));
         holds!(
             self.trace,
             missed.is_none(),
-            "{} to {}: the state at {missed:?} was joined to it",
+            "{} to {}: the state at {missed:?} was left out",
             short(old),
             short(new)
         );

@@ -1,4 +1,4 @@
-//! What a handler knows from what it was told, and what it thinks of each event.
+//! The events that a handler received, and the judgement of each.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -7,34 +7,34 @@ use std::time::Duration;
 
 use fastrand::Rng;
 use informer_shared::{Cause, Event};
-use informer_store::{ObjectKey, Store};
+use informer_store::{ObjectKey, StoreReader};
 use parking_lot::Mutex;
 
 use super::{Character, Surroundings};
 use crate::chaos::Chaos;
-use crate::object::{Item, short, value_of, version_of};
+use crate::object::{Item, revision_of, short, value_of};
 use crate::oracle::Oracle;
 use crate::trace::{Trace, holds, note};
 
-/// What a handler was told.
+/// What a handler received.
 #[derive(Default)]
-pub(super) struct Told {
+pub(super) struct Received {
     known: BTreeMap<ObjectKey, Arc<Item>>,
     pub(super) log: Vec<Event<Item>>,
-    /// How many of those that were there first are handled.
+    /// How many initial objects are handled.
     pub(super) initial: usize,
-    /// The call that runs is about one of those.
+    /// The running call is about one of those.
     first: bool,
     /// A call runs.
     pub(super) busy: bool,
     /// It was removed.
-    pub(super) gone: bool,
+    pub(super) removed: bool,
     /// The call that runs never returns.
     pub(super) stuck: bool,
 }
 
-impl Told {
-    /// Whether this is just what it knows.
+impl Received {
+    /// Compares what it knows with the cache.
     pub(super) fn equals<'a>(
         &self,
         cached: impl Iterator<Item = &'a Arc<Item>>,
@@ -62,11 +62,11 @@ pub(super) enum Mood {
     Panics,
 }
 
-/// Judges each event when it is told.
+/// Judges each event when it is received.
 pub(super) struct Judge {
-    told: Arc<Mutex<Told>>,
-    /// Where it is known, the cache must have everything first.
-    store: Option<Store<Item>>,
+    received: Arc<Mutex<Received>>,
+    /// If set, the cache must have everything first.
+    store: Option<StoreReader<Item>>,
     oracle: Arc<Mutex<Oracle>>,
     trace: Trace,
     chaos: Chaos,
@@ -80,8 +80,8 @@ pub(super) struct Judge {
 
 impl Judge {
     pub(super) fn new(
-        told: Arc<Mutex<Told>>,
-        store: Option<Store<Item>>,
+        received: Arc<Mutex<Received>>,
+        store: Option<StoreReader<Item>>,
         around: &Surroundings,
         character: Character,
         name: u32,
@@ -89,7 +89,7 @@ impl Judge {
     ) -> Self {
         around.alive.fetch_add(1, Ordering::Relaxed);
         Self {
-            told,
+            received,
             store,
             oracle: Arc::clone(&around.oracle),
             trace: around.trace.clone(),
@@ -103,28 +103,28 @@ impl Judge {
         }
     }
 
-    /// A call begins.
+    /// Starts a call.
     pub(super) fn begin(&self, event: Event<Item>) {
         self.judge(&event);
-        let mut told = self.told.lock();
+        let mut received = self.received.lock();
         holds!(
             self.trace,
-            !told.busy,
+            !received.busy,
             "h{}: two calls at once (INV-SHARED-1)",
             self.name
         );
-        told.first = event.is_initial();
-        told.busy = true;
-        told.log.push(event);
+        received.first = event.is_initial();
+        received.busy = true;
+        received.log.push(event);
     }
 
-    /// How long the call lasts.
+    /// Returns how long the call lasts.
     pub(super) fn pause(&mut self) -> Duration {
         let calm = self.calm.load(Ordering::Relaxed);
         if self.character.blocks && !calm && self.rng.u8(0..20) == 0 {
             self.count("handler hangs");
             note!(self.trace, "h{} hangs", self.name);
-            self.told.lock().stuck = true;
+            self.received.lock().stuck = true;
             return Duration::MAX;
         }
         if self.character.stalls && !calm && self.rng.u8(0..30) == 0 {
@@ -137,14 +137,14 @@ impl Judge {
         }
     }
 
-    /// The call ends, in this way. What it was told counts as told, also where it fails.
+    /// Ends the call, and returns how. Its event counts as received, also if it fails.
     pub(super) fn end(&mut self) -> Mood {
         {
-            let mut told = self.told.lock();
-            told.initial += usize::from(told.first);
-            told.busy = false;
+            let mut received = self.received.lock();
+            received.initial += usize::from(received.first);
+            received.busy = false;
         }
-        // At rest the informer is to last.
+        // At rest the informer must last.
         let spares = self.character.fatal && self.calm.load(Ordering::Relaxed);
         let mood = match self.rng.u8(0..40) {
             0 => Mood::Fails,
@@ -172,19 +172,19 @@ impl Judge {
     /// Protocol 3.3: 2, 5, 6, 9, 10, 14; INV-SHARED-1, INV-SHARED-6, INV-SHARED-7, INV-SHARED-9, INV-SHARED-11.
     fn judge(&self, event: &Event<Item>) {
         let key = event.key();
-        let mut told = self.told.lock();
+        let mut received = self.received.lock();
         let (name, trace) = (self.name, &self.trace);
         holds!(
             trace,
-            !told.gone,
-            "h{name}: told of {key} after its removal"
+            !received.removed,
+            "h{name}: received {key} after its removal"
         );
         match event {
             Event::Added { object, initial } => {
-                let mark = if *initial { " initial" } else { "" };
-                note!(trace, "h{name} + {}{mark}", short(object));
+                let suffix = if *initial { " initial" } else { "" };
+                note!(trace, "h{name} + {}{suffix}", short(object));
                 self.count(if *initial { "initial" } else { "added" });
-                let before = told.known.insert(key, Arc::clone(object));
+                let before = received.known.insert(key, Arc::clone(object));
                 holds!(
                     trace,
                     before.is_none(),
@@ -194,12 +194,12 @@ impl Judge {
             }
             Event::Updated { old, new, cause } => {
                 note!(trace, "h{name} ~ {} to {} {cause}", short(old), short(new));
-                let before = told.known.insert(key, Arc::clone(new));
+                let before = received.known.insert(key, Arc::clone(new));
                 let fits = before.is_some_and(|before| Arc::ptr_eq(&before, old));
                 holds!(
                     trace,
                     fits,
-                    "h{name}: {} updated from what it was not told",
+                    "h{name}: {} updated from what it had not received",
                     short(new)
                 );
                 self.judge_update(old, new, *cause);
@@ -208,26 +208,25 @@ impl Judge {
                 object,
                 final_state_unknown,
             } => {
-                let mark = if *final_state_unknown { " unknown" } else { "" };
-                note!(trace, "h{name} - {}{mark}", short(object));
+                let suffix = if *final_state_unknown { " unknown" } else { "" };
+                note!(trace, "h{name} - {}{suffix}", short(object));
                 self.count(if *final_state_unknown {
                     "final state unknown"
                 } else {
                     "deleted"
                 });
-                match told.known.remove(&key) {
+                match received.known.remove(&key) {
                     Some(before) => self.judge_deletion(&key, &before),
                     None => holds!(
                         trace,
                         false,
-                        "h{name}: {} deleted, which it was not told",
+                        "h{name}: {} deleted, which it had not received",
                         short(object)
                     ),
                 }
             }
-            _ => {}
         }
-        drop(told);
+        drop(received);
         if !self.character.filtered {
             self.judge_known(event);
         }
@@ -239,8 +238,8 @@ impl Judge {
             self.count("resync");
             holds!(
                 self.trace,
-                self.character.reminded && cause != Cause::Watch,
-                "h{name}: reminded of {}, which it never asked for",
+                self.character.resyncs && cause != Cause::Watch,
+                "h{name}: resync of {} without a period",
                 short(new)
             );
             return;
@@ -251,14 +250,14 @@ impl Judge {
             cause != Cause::Resync,
             "h{name}: a change is called a resync"
         );
-        let same_life = old.metadata.uid() == new.metadata.uid();
+        let same_uid = old.metadata.uid() == new.metadata.uid();
         holds!(
             self.trace,
-            same_life || self.character.recreated_as_update,
-            "h{name}: another life is an update"
+            same_uid || self.character.recreated_as_update,
+            "h{name}: a recreation is an update"
         );
-        let forward = version_of(new) >= version_of(old);
-        let back = forward || self.oracle.lock().may_go_back(version_of(old));
+        let forward = revision_of(new) >= revision_of(old);
+        let back = forward || self.oracle.lock().may_go_back(revision_of(old));
         holds!(
             self.trace,
             back,
@@ -268,31 +267,31 @@ impl Judge {
         );
     }
 
-    /// Nothing is deleted that did not end, least of all what a list holds.
+    /// Nothing is deleted that exists, least of all what a list holds.
     fn judge_deletion(&self, key: &ObjectKey, before: &Item) {
         let unshown = self.character.filtered;
         let uid = before.metadata.uid().map(ToString::to_string);
         let ended = self.oracle.lock().has_ended(
             key.as_str(),
             uid.as_deref().unwrap_or_default(),
-            version_of(before),
+            revision_of(before),
         );
         holds!(
             self.trace,
             ended || unshown,
-            "h{}: {} deleted, which lives",
+            "h{}: {} deleted, which exists",
             self.name,
             short(before)
         );
     }
 
-    /// The cache had it no later than the handler.
+    /// The cache has it no later than the handler.
     fn judge_known(&self, event: &Event<Item>) {
-        let at = version_of(event.object());
+        let at = revision_of(event.object());
         let Some(store) = &self.store else { return };
         let cached = store
             .get(&event.key())
-            .map_or(u64::MAX, |item| version_of(&item));
+            .map_or(u64::MAX, |item| revision_of(&item));
         let fits = cached >= at || self.oracle.lock().may_go_back(at);
         let deleted = matches!(event, Event::Deleted { .. });
         holds!(
@@ -311,12 +310,12 @@ impl Drop for Judge {
     }
 }
 
-/// What a handler is called.
+/// Returns the name of a handler.
 pub(super) fn full_name(name: u32) -> String {
     format!("h{name}")
 }
 
-/// Whether a handler with a filter sees it.
+/// Whether a handler with a filter receives it.
 pub(super) fn is_shown(item: &Item) -> bool {
     value_of(item).ends_with(['0', '2', '4', '6', '8'])
 }

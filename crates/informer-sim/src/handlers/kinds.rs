@@ -1,4 +1,4 @@
-//! The kinds of handlers: a type of one's own, a function, functions for each event, a blocking one, a stream.
+//! The kinds of handlers: a type, a closure, functions for each event type, a blocking one, a stream.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -6,7 +6,7 @@ use std::time::Duration;
 use futures_core::Stream;
 use informer_shared::{
     BlockingEventHandler, BoxError, Event, EventHandler, EventStream, HandlerBuilder, HandlerFns,
-    HandlerStatus, InformerStopped, Registration,
+    HandlerStatus, Registration, RunError,
 };
 use parking_lot::Mutex;
 use tokio::sync::oneshot;
@@ -17,7 +17,7 @@ use super::judge::{Judge, Mood};
 use crate::object::Item;
 use crate::run::ON_PURPOSE;
 
-/// What a handler is to Rust.
+/// The kind of a handler.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Kind {
     Async,
@@ -59,7 +59,7 @@ impl Kind {
 /// A handler's place in the informer.
 pub(super) enum Place {
     Registered(Registration),
-    /// A task takes from the stream, which is shared to be asked how it fares.
+    /// A task reads the stream, which is shared for its status.
     Stream {
         stream: Arc<Mutex<EventStream<Item>>>,
         task: JoinHandle<()>,
@@ -77,8 +77,13 @@ impl Place {
 
     pub(super) async fn leave(self, wait: bool) {
         match self {
-            Self::Registered(registration) if wait => registration.remove().await,
-            Self::Registered(registration) => drop(registration),
+            Self::Registered(registration) => {
+                // Removed from here on, whether or not anyone waits.
+                let removed = registration.remove();
+                if wait {
+                    let _ = removed.await;
+                }
+            }
             Self::Stream {
                 stream,
                 task,
@@ -94,7 +99,7 @@ impl Place {
         }
     }
 
-    /// Whether a removal can wait for the call that runs: nobody knows of what is done with a stream.
+    /// Whether a removal can wait for the running call: a stream has none.
     pub(super) const fn is_awaited(&self) -> bool {
         matches!(self, Self::Registered(_))
     }
@@ -115,7 +120,7 @@ pub(super) fn register(
     kind: Kind,
     builder: HandlerBuilder<Item>,
     judge: Judge,
-) -> Result<Place, InformerStopped> {
+) -> Result<Place, RunError> {
     let registration = match kind {
         Kind::Async => builder.register(Async(judge))?,
         Kind::Closure => builder.register(closure(judge))?,
@@ -173,7 +178,7 @@ fn closure(judge: Judge) -> impl EventHandler<Item> {
 /// One call each, with no time in it: they are no futures.
 fn functions(judge: Judge) -> HandlerFns<Item> {
     let judge = Arc::new(Mutex::new(judge));
-    let told = move |event: Event<Item>| {
+    let received = move |event: Event<Item>| {
         let mood = {
             let mut judge = judge.lock();
             judge.begin(event);
@@ -181,7 +186,7 @@ fn functions(judge: Judge) -> HandlerFns<Item> {
         };
         mood.outcome()
     };
-    let (added, updated, deleted) = (told.clone(), told.clone(), told);
+    let (added, updated, deleted) = (received.clone(), received.clone(), received);
     HandlerFns::new()
         .on_added(move |object, initial| added(Event::Added { object, initial }))
         .on_updated(move |old, new, cause| updated(Event::Updated { old, new, cause }))
@@ -206,7 +211,7 @@ impl BlockingEventHandler<Item> for Blocking {
     }
 }
 
-/// Takes from a stream until it ends, or it is left.
+/// Reads a stream until it ends, or it is left.
 fn follow(stream: EventStream<Item>, mut judge: Judge) -> Place {
     let stream = Arc::new(Mutex::new(stream));
     let (leave, mut left) = oneshot::channel();
@@ -218,12 +223,12 @@ fn follow(stream: EventStream<Item>, mut judge: Judge) -> Place {
                 None => std::task::Poll::Ready(None),
             })
         };
-        // Nobody reads it at first.
+        // It is not read at first.
         sleep(judge.pause()).await;
         while let Some(event) = next().await {
             judge.begin(event);
             sleep(judge.pause()).await;
-            // A stream has no failures of its own.
+            // A stream has no failures.
             let _ = judge.end();
         }
     };

@@ -1,21 +1,20 @@
-//! Handlers of every kind, under every queue policy: they join, stall, fail, panic and leave, and what each was told
-//! is judged against what there was to tell.
+//! Handlers of every kind, under every queue policy: they are added, stall, fail, panic and are removed, and the events
+//! of each are judged against all events of the informer.
 
 mod history;
 mod in_order;
 mod judge;
 mod kinds;
+mod looped;
 mod reference;
-mod single;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize};
 use std::time::Duration;
 
 use fastrand::Rng;
-use informer_delta_fifo::Order;
 use informer_shared::{
-    FailurePolicy, HandlerEnd, HandlerStatus, InformerStopped, QueuePolicy, SharedInformer,
+    EndReason, FailurePolicy, HandlerStatus, QueueOrder, QueuePolicy, RunError, SharedInformer,
 };
 use informer_store::Snapshot;
 use parking_lot::Mutex;
@@ -23,16 +22,17 @@ use tokio::time::timeout;
 
 use self::history::Terms;
 pub(crate) use self::in_order::InOrder;
-use self::judge::{Judge, Told, is_shown};
+use self::judge::{Judge, Received, is_shown};
 use self::kinds::{Kind, Place};
+pub(crate) use self::looped::Looped;
 pub(crate) use self::reference::Reference;
-pub(crate) use self::single::Single;
 use crate::chaos::Chaos;
 use crate::object::Item;
 use crate::oracle::Oracle;
+use crate::plan::Plan;
 use crate::trace::{Trace, holds};
 
-/// What a handler is, beside its kind.
+/// The behaviour of a handler, beside its kind.
 #[derive(Debug, Clone, Copy)]
 struct Character {
     slow: bool,
@@ -41,13 +41,13 @@ struct Character {
     fails: bool,
     /// Its failures stop the informer.
     fatal: bool,
-    /// A call may never return, of its own accord.
+    /// A call may never return.
     blocks: bool,
-    /// Whether it sees the objects with an even value alone.
+    /// Whether it receives only objects with an even value.
     filtered: bool,
     coalesces: bool,
-    /// It asked to be reminded.
-    reminded: bool,
+    /// It has a resync period.
+    resyncs: bool,
     recreated_as_update: bool,
 }
 
@@ -57,36 +57,39 @@ pub(crate) struct Surroundings {
     pub(crate) oracle: Arc<Mutex<Oracle>>,
     pub(crate) chaos: Chaos,
     pub(crate) trace: Trace,
-    /// From then on nobody stalls.
+    /// From then on no handler stalls.
     pub(crate) calm: Arc<AtomicBool>,
     pub(crate) recreated_as_update: bool,
-    /// The handlers of the present informer that failed and were to stop it, the first first.
+    /// Whether the informer has a resync period, for handlers without one.
+    pub(crate) resyncs: bool,
+    /// The handlers of the present informer that failed and thereby stop it, in order.
     pub(crate) fatal: Arc<Mutex<Vec<Arc<str>>>>,
-    /// How many handlers of the present informer are there still, removed ones too.
+    /// How many handlers of the present informer exist, removed ones too.
     pub(crate) alive: Arc<AtomicUsize>,
 }
 
 impl Surroundings {
-    /// What to judge events by where a queue keeps this order.
-    pub(crate) fn in_order(&self, order: Order) -> Option<InOrder> {
+    /// Returns the judge of events where the queue keeps the order of changes, and none is sent again.
+    pub(crate) fn in_order(&self, plan: &Plan) -> Option<InOrder> {
         let oracle = Some(Arc::clone(&self.oracle));
-        (order == Order::InOrder).then(|| InOrder::new(oracle, self.trace.clone()))
+        (plan.order == QueueOrder::InOrder && plan.versions.is_history())
+            .then(|| InOrder::new(oracle, self.trace.clone()))
     }
 }
 
 /// A handler and its place in the informer.
 pub(crate) struct Handler {
     place: Place,
-    told: Arc<Mutex<Told>>,
+    received: Arc<Mutex<Received>>,
     character: Character,
     trace: Trace,
     name: u32,
     /// How many events its queue holds, where that is said.
     limit: Option<usize>,
-    /// Between which changes it started: it joined after the first of these, and had been taken in at the second.
+    /// Between which changes it started: it was added after the first of these, and active at the second.
     since: usize,
     until: Option<usize>,
-    /// How many initial objects it had been told of when it was found to be synced.
+    /// How many initial objects it had received when it was found to be synced.
     initial_at_sync: Option<usize>,
 }
 
@@ -98,7 +101,7 @@ impl Handler {
         since: usize,
         name: u32,
         rng: &mut Rng,
-    ) -> Result<Self, InformerStopped> {
+    ) -> Result<Self, RunError> {
         let kind = Kind::ALL[rng.usize(0..Kind::ALL.len())];
         let mut character = Character {
             slow: rng.bool(),
@@ -108,18 +111,24 @@ impl Handler {
             blocks: kind.takes_time() && rng.u8(0..8) == 0,
             filtered: rng.u8(0..4) == 0,
             coalesces: true,
-            reminded: rng.u8(0..3) == 0,
+            resyncs: false,
             recreated_as_update: around.recreated_as_update,
         };
         let mut builder = informer.handler();
         if character.filtered {
             builder = builder.filter(is_shown);
         }
-        if character.reminded {
-            // One that needs longer than that for all objects would never come to rest.
-            let least = if character.slow { 15 } else { 1 };
-            let period = rng.u64(1..200).max(least);
-            builder = builder.resync_period(Duration::from_secs(period));
+        match rng.u8(0..3) {
+            0 => {
+                // One that needs longer than that for all objects would never come to rest.
+                let least = if character.slow { 15 } else { 1 };
+                let period = rng.u64(1..200).max(least);
+                builder = builder.resync_period(Duration::from_secs(period));
+                character.resyncs = true;
+            }
+            1 => builder = builder.resync_period(Duration::ZERO),
+            // The informer's.
+            _ => character.resyncs = around.resyncs,
         }
         let policy = match rng.u8(0..4) {
             0 => QueuePolicy::Unbounded,
@@ -137,9 +146,9 @@ impl Handler {
             _ => FailurePolicy::StopHandler,
         };
         character.fatal = on_failure == FailurePolicy::StopInformer && kind.can_fail();
-        let told = Arc::default();
+        let received = Arc::default();
         let judge = Judge::new(
-            Arc::clone(&told),
+            Arc::clone(&received),
             Some(informer.store().clone()),
             around,
             character,
@@ -158,7 +167,7 @@ impl Handler {
         });
         Ok(Self {
             place,
-            told,
+            received,
             character,
             trace: around.trace.clone(),
             name,
@@ -173,18 +182,18 @@ impl Handler {
         self.place.status()
     }
 
-    /// Whether nothing waits for it and no call of it runs, or it has ended.
+    /// Whether nothing is queued for it and no call of it runs, or it has ended.
     pub(crate) fn is_at_rest(&self) -> bool {
         let status = self.status();
-        status.ended.is_some() || (status.queue_depth == 0 && !self.told.lock().busy)
+        status.ended.is_some() || (status.queue_depth == 0 && !self.received.lock().busy)
     }
 
     /// Whether a call of it never returns.
     pub(crate) fn is_stuck(&self) -> bool {
-        self.told.lock().stuck
+        self.received.lock().stuck
     }
 
-    /// Whether it is at rest and has been told of all that it started from, or never will be.
+    /// Whether it is at rest and has received all its initial objects, or never will.
     pub(crate) fn is_done(&self) -> bool {
         if self.is_stuck() {
             return true;
@@ -193,23 +202,23 @@ impl Handler {
         self.is_at_rest() && (status.synced || status.ended.is_some())
     }
 
-    /// What holds at every moment, after so many changes, where there are so many names.
+    /// Judges what must hold at every moment, after so many changes, with so many names.
     pub(crate) fn look(&mut self, snapshot: &Snapshot<Item>, changes: usize, names: usize) {
         self.until.get_or_insert(changes);
         let status = self.status();
         self.judge_backlog(&status, names);
         if status.synced {
-            // INV-SHARED-5; protocol 3.3: 11: once it is synced it has handled all that it started from.
-            let told = self.told.lock().initial;
-            let at_sync = *self.initial_at_sync.get_or_insert(told);
+            // INV-SHARED-5; protocol 3.3: 11: once it is synced it has handled all its initial objects.
+            let received = self.received.lock().initial;
+            let at_sync = *self.initial_at_sync.get_or_insert(received);
             holds!(
                 self.trace,
-                told == at_sync,
-                "h{}: synced, then {} more of what was there first were handled",
+                received == at_sync,
+                "h{}: synced, then {} more initial objects were handled",
                 self.name,
-                told - at_sync
+                received - at_sync
             );
-            // Protocol 3.3: 7: whoever has nothing waiting knows just what is cached, wherever it started.
+            // Protocol 3.3: 7: with an empty queue it has exactly what is cached, wherever it started.
             if self.is_at_rest() && status.ended.is_none() {
                 self.judge_knowledge(snapshot);
             }
@@ -219,7 +228,7 @@ impl Handler {
     /// However slow it is, and also where it hangs (INV-SHARED-3, INV-SHARED-4).
     fn judge_backlog(&self, status: &HandlerStatus, names: usize) {
         let depth = status.queue_depth;
-        // What it starts from and reminders come on top.
+        // Initial objects and resyncs come on top.
         let bound = match (self.limit, self.character.coalesces) {
             _ if status.ended.is_some() => 0,
             (Some(limit), _) => limit + 2 * names + 4,
@@ -229,22 +238,22 @@ impl Handler {
         holds!(
             self.trace,
             depth <= bound,
-            "{depth} events wait for h{}, {bound} may",
+            "{depth} events are queued for h{}, {bound} may be",
             self.name
         );
     }
 
-    /// Its history against all that there was to tell (protocol 3.3: 5, 6, 8; INV-SHARED-1, INV-SHARED-2,
-    /// INV-SHARED-8). With `whole` nothing may be left that it has not been told of.
+    /// Judges its history against all events (protocol 3.3: 5, 6, 8; INV-SHARED-1, INV-SHARED-2, INV-SHARED-8). With
+    /// `whole` no event may be left that it has not received.
     pub(crate) fn judge_history(&self, reference: &Reference, whole: bool) {
-        let told = self.told.lock();
+        let received = self.received.lock();
         let terms = Terms {
             filtered: self.character.filtered,
             coalesces: self.character.coalesces,
-            whole: whole && !self.is_cut_off() && !told.stuck,
+            whole: whole && !self.is_cut_off() && !received.stuck,
             starts: self.since..=self.until.unwrap_or_else(|| reference.events().len()),
         };
-        let verdict = history::judge(reference.events(), &told.log, &terms);
+        let verdict = history::judge(reference.events(), &received.log, &terms);
         holds!(
             self.trace,
             verdict.is_ok(),
@@ -254,19 +263,19 @@ impl Handler {
         );
     }
 
-    /// It ended while the informer went on, for a reason of its own.
+    /// Whether it ended while the informer ran.
     fn is_cut_off(&self) -> bool {
         let end = self.status().ended;
-        end.is_some_and(|end| !matches!(end, HandlerEnd::InformerStopped))
+        end.is_some_and(|end| !matches!(end, EndReason::InformerStopped))
     }
 
-    /// At rest it must know just what is cached, unless it was cut off (protocol 3.3: 7, 9).
+    /// At rest it must have exactly what is cached, unless it was cut off (protocol 3.3: 7, 9).
     pub(crate) fn judge_end(&self, snapshot: &Snapshot<Item>, synced: bool) {
         let status = self.status();
         if self.is_cut_off() {
             let known = matches!(
                 status.ended,
-                Some(HandlerEnd::QueueFull { .. } | HandlerEnd::Failure(_))
+                Some(EndReason::QueueFull { .. } | EndReason::Failed(_))
             );
             holds!(
                 self.trace,
@@ -296,7 +305,7 @@ impl Handler {
         self.judge_knowledge(snapshot);
     }
 
-    /// After the end of the informer each has heard why there is nothing more.
+    /// After the end of the informer each handler has ended, with a reason.
     pub(crate) fn judge_stopped(&self) {
         let ended = self.status().ended;
         holds!(
@@ -308,23 +317,23 @@ impl Handler {
     }
 
     fn judge_knowledge(&self, snapshot: &Snapshot<Item>) {
-        let told = self.told.lock();
+        let received = self.received.lock();
         let shown = |item: &&Arc<Item>| !self.character.filtered || is_shown(item);
         let cached = snapshot.objects().filter(shown);
-        if let Err(why) = told.equals(cached) {
+        if let Err(why) = received.equals(cached) {
             holds!(self.trace, false, "h{} {why}", self.name);
         }
     }
 
-    /// Leaves the informer at once, or when its last call has ended. It must hear of nothing more.
+    /// Removes it, and waits for its last call or not. It must receive nothing more.
     pub(crate) async fn leave(self, reference: &Reference, wait: bool) {
         self.judge_history(reference, false);
-        // What runs is running; nothing is told from here on (INV-SHARED-11).
-        self.told.lock().gone = true;
+        // A running call goes on; no other starts from here on (INV-SHARED-11).
+        self.received.lock().removed = true;
         if !(wait && self.is_stuck() && self.place.is_awaited()) {
             return self.place.leave(wait).await;
         }
-        // Its call never returns, so there is no end to wait for. Whoever stops waiting has removed it all the same.
+        // Its call never returns, so there is no end to wait for. It is removed all the same.
         let removed = timeout(Duration::from_secs(5), self.place.leave(true)).await;
         holds!(
             self.trace,
@@ -334,7 +343,7 @@ impl Handler {
         );
     }
 
-    /// Waits until all that is left of it after a stop has been taken. Only a stream is taken later.
+    /// Waits until its remaining events after a stop are read. Only a stream is read later.
     pub(crate) async fn taken(&mut self) {
         let stuck = self.is_stuck();
         self.place.taken(stuck).await;

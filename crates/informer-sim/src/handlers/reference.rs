@@ -1,4 +1,4 @@
-//! All that there was to tell: every event of an informer, from its start, in order.
+//! Every event of an informer, from its start, in order.
 
 use std::collections::BTreeMap;
 use std::pin::Pin;
@@ -7,7 +7,7 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use futures_core::Stream;
-use informer_shared::{Event, EventStream, InformerStopped, QueuePolicy, SharedInformer};
+use informer_shared::{Event, EventStream, QueuePolicy, RunError, SharedInformer};
 use informer_store::{ObjectKey, Snapshot};
 use parking_lot::Mutex;
 
@@ -24,8 +24,8 @@ pub(crate) struct Reference {
     in_order: Option<InOrder>,
 }
 
-/// What has come on the stream. A task takes it at once, since an informer that ends drops what waits; so does whoever
-/// looks, who may be there first.
+/// The events of the stream. A task reads them at once, since an informer that ends drops queued events; so does each
+/// look, which may come first.
 struct Inbox {
     stream: EventStream<Item>,
     events: Vec<Event<Item>>,
@@ -52,7 +52,7 @@ impl Inbox {
         inbox
     }
 
-    /// Takes what is there. Ready at the end of the stream.
+    /// Reads what is queued. Ready at the end of the stream.
     fn take(&mut self) -> Poll<()> {
         let waker = self.waker.clone();
         let mut context = Context::from_waker(&waker);
@@ -70,7 +70,7 @@ impl Reference {
     pub(crate) fn join(
         informer: &SharedInformer<Item>,
         in_order: Option<InOrder>,
-    ) -> Result<Self, InformerStopped> {
+    ) -> Result<Self, RunError> {
         let stream = informer
             .handler()
             .name("reference")
@@ -85,13 +85,13 @@ impl Reference {
         })
     }
 
-    /// Takes what has come. How many there are.
+    /// Reads what is queued. Returns the number of events.
     pub(crate) fn read(&mut self) -> usize {
         let mut inbox = self.inbox.lock();
         let _ = inbox.take();
-        let news = std::mem::take(&mut inbox.events);
+        let new = std::mem::take(&mut inbox.events);
         drop(inbox);
-        for event in news {
+        for event in new {
             match &event {
                 Event::Deleted { .. } => self.known.remove(&event.key()),
                 _ => self.known.insert(event.key(), Arc::clone(event.object())),
@@ -108,13 +108,12 @@ impl Reference {
         &self.events
     }
 
-    /// The events add up to the cache at every moment: what is cached has been told to whoever keeps up, and the other
-    /// way round (protocol 3.3: 7, 20; INV-SHARED-1, INV-SHARED-10).
+    /// The events add up to the cache at every moment: what is cached was sent, and the other way round (protocol 3.3: 7, 20; INV-SHARED-1, INV-SHARED-10).
     pub(crate) fn judge(&self, snapshot: &Snapshot<Item>, trace: &Trace) {
         holds!(
             trace,
             self.known.len() == snapshot.len(),
-            "{} objects were told of, {} are cached",
+            "{} objects were received, {} are cached",
             self.known.len(),
             snapshot.len()
         );
@@ -123,7 +122,7 @@ impl Reference {
             holds!(
                 trace,
                 known.is_some_and(|known| Arc::ptr_eq(known, item)),
-                "{} is cached, nobody was told",
+                "{} is cached and was not sent",
                 short(item)
             );
         }

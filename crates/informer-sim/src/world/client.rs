@@ -1,10 +1,10 @@
-//! What is under test: a shared informer with handlers, or a reflector that feeds a store alone.
+//! What is under test: a shared informer with handlers, a process loop, or a reflector that feeds a store alone.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use informer_delta_fifo::Stats;
+use informer_delta_fifo::QueueStats;
 use informer_reflector::{Reflector, ReflectorStatus, Report};
 use informer_shared::{OnStop, RunError, SharedInformer};
 use informer_store::{Snapshot, Store};
@@ -15,19 +15,20 @@ use tokio_util::sync::CancellationToken;
 
 use super::World;
 use crate::checked::Checked;
-use crate::handlers::{Handler, Reference, Single, Surroundings};
+use crate::handlers::{Handler, Looped, Reference, Surroundings};
 use crate::object::Item;
 use crate::plan::Plan;
 use crate::trace::{Trace, holds};
+use crate::versions::{VersionKind, drop_version};
 
 pub(crate) enum Client {
     Shared {
         informer: SharedInformer<Item>,
         handlers: Vec<Handler>,
-        /// All that there is to tell.
+        /// All events.
         reference: Reference,
     },
-    Single(Single),
+    Loop(Looped),
     Plain {
         store: Arc<Store<Item>>,
         status: watch::Receiver<ReflectorStatus>,
@@ -38,17 +39,23 @@ pub(crate) enum Client {
 
 impl Client {
     pub(crate) fn start(plan: &Plan, seed: u64, checked: &Checked, around: &Surroundings) -> Self {
-        if plan.single && !plan.shared {
-            return Self::Single(Single::start(plan, seed, checked, around));
+        if plan.process_loop && !plan.shared {
+            return Self::Loop(Looped::start(plan, seed, checked, around));
         }
         let config = plan.reflector_config(seed);
         let (chaos, trace) = (around.chaos.clone(), around.trace.clone());
-        let hear = move |report: &Report<'_>| World::hear(&chaos, &trace, report);
+        let report = move |report: &Report| World::report(&chaos, &trace, report);
         if !plan.shared {
             let store = Arc::new(Store::new());
-            let reflector = Reflector::new(checked.clone(), Arc::clone(&store))
+            let mut reflector = Reflector::new(checked.clone(), Arc::clone(&store));
+            if plan.versions == VersionKind::Transformed {
+                reflector = reflector.transform(drop_version);
+            }
+            let reflector = reflector
                 .config(config)
-                .watch_error_handler(hear);
+                .unwrap_or_else(|error| panic!("the selector is valid: {error}"))
+                .resync_period(plan.resync.unwrap_or_default())
+                .watch_error_handler(report);
             let (status, stop) = (reflector.status(), CancellationToken::new());
             let task = tokio::spawn(reflector.run(stop.clone()));
             return Self::Plain {
@@ -58,9 +65,14 @@ impl Client {
                 task,
             };
         }
-        let informer = SharedInformer::builder(checked.clone())
+        let mut informer = SharedInformer::builder(checked.clone());
+        if plan.versions == VersionKind::Transformed {
+            informer = informer.transform(drop_version);
+        }
+        let informer = informer
             .reflector_config(config)
-            .watch_error_handler(hear)
+            .resync_period(plan.resync.unwrap_or_default())
+            .watch_error_handler(report)
             .recreated_as(plan.recreated_as())
             .max_deltas(plan.max_deltas)
             .queue_order(plan.order)
@@ -69,8 +81,8 @@ impl Client {
                 None => OnStop::Drop,
             })
             .build()
-            .unwrap_or_else(|error| panic!("no index clashes: {error}"));
-        let reference = Reference::join(&informer, around.in_order(plan.order))
+            .unwrap_or_else(|error| panic!("the settings are valid: {error}"));
+        let reference = Reference::join(&informer, around.in_order(plan))
             .unwrap_or_else(|error| panic!("it has not stopped: {error}"));
         informer
             .start()
@@ -85,7 +97,7 @@ impl Client {
     pub(crate) fn snapshot(&self) -> Snapshot<Item> {
         match self {
             Self::Shared { informer, .. } => informer.store().snapshot(),
-            Self::Single(single) => single.store.snapshot(),
+            Self::Loop(looped) => looped.store.snapshot(),
             Self::Plain { store, .. } => store.snapshot(),
         }
     }
@@ -93,12 +105,12 @@ impl Client {
     pub(crate) fn reflector_status(&self) -> ReflectorStatus {
         match self {
             Self::Shared { informer, .. } => informer.status().reflector,
-            Self::Single(single) => single.monitor.status().reflector,
+            Self::Loop(looped) => looped.reflector_status(),
             Self::Plain { status, .. } => status.borrow().clone(),
         }
     }
 
-    /// Whether nothing waits between watch and cache.
+    /// Whether nothing is queued between watch and cache.
     pub(crate) fn is_drained(&self) -> bool {
         let queue = self.queue();
         queue.queued_keys + queue.in_flight_keys == 0
@@ -107,17 +119,22 @@ impl Client {
     pub(crate) fn is_synced(&self) -> bool {
         match self {
             Self::Shared { informer, .. } => informer.has_synced(),
-            Self::Single(single) => single.monitor.has_synced(),
+            Self::Loop(looped) => looped.is_synced(),
             Self::Plain { status, .. } => status.borrow().synced,
         }
     }
 
-    /// What waits between watch and cache.
-    pub(crate) fn queue(&self) -> Stats {
+    /// Whether the store has the version of the last list, once that is acknowledged.
+    pub(crate) fn applies_lists_whole(&self) -> bool {
+        !matches!(self, Self::Loop(looped) if looped.fails)
+    }
+
+    /// Returns the figures of the queue between watch and cache.
+    pub(crate) fn queue(&self) -> QueueStats {
         match self {
             Self::Shared { informer, .. } => informer.status().queue,
-            Self::Single(single) => single.monitor.status().queue,
-            Self::Plain { .. } => Stats::default(),
+            Self::Loop(looped) => looped.queue.stats(),
+            Self::Plain { .. } => QueueStats::default(),
         }
     }
 
@@ -129,7 +146,7 @@ impl Client {
                 reference,
                 ..
             } => (handlers, reference),
-            Self::Single(single) => return single.look(snapshot, trace),
+            Self::Loop(looped) => return looped.look(snapshot, trace),
             Self::Plain { .. } => return,
         };
         let changes = reference.read();
@@ -139,7 +156,7 @@ impl Client {
         }
     }
 
-    /// Stops it, or hears how it has stopped, and judges what handlers were told in its whole life.
+    /// Stops it, unless it has stopped, and judges all events of the handlers.
     pub(crate) async fn stop(self, drain: Option<Duration>, around: &Surroundings) {
         let (start, trace) = (Instant::now(), &around.trace);
         let (informer, mut handlers, mut reference) = match self {
@@ -148,8 +165,8 @@ impl Client {
                 handlers,
                 reference,
             } => (informer, handlers, reference),
-            Self::Single(single) => {
-                single.stop(trace).await;
+            Self::Loop(looped) => {
+                looped.stop(trace).await;
                 return judge_time(start, Duration::ZERO, trace);
             }
             Self::Plain { stop, task, .. } => {
@@ -163,7 +180,7 @@ impl Client {
         // After a failure nothing is drained.
         let drain = drain.filter(|_| !fell);
         judge_time(start, drain.unwrap_or_default(), trace);
-        // All were in time, so nothing was left out.
+        // All were in time, so no event was dropped.
         let drained = drain.is_some_and(|limit| start.elapsed() < limit);
         for handler in &mut handlers {
             handler.taken().await;
@@ -180,15 +197,15 @@ impl Client {
                 handler.judge_end(&snapshot, informer.has_synced());
             }
         }
-        // Whoever reads a stream that was left takes a moment to go.
+        // The reader of a stream that was left takes a moment to end.
         sleep(Duration::from_millis(1)).await;
         let alive = around.alive.load(Ordering::Relaxed);
         holds!(trace, alive == 0, "{alive} handlers outlive the informer");
     }
 }
 
-/// Stops an informer, unless a handler was to stop it: then it must do so by itself, with that failure, and say so to
-/// whoever asks (INV-SHARED-10). Whether that was so.
+/// Stops an informer, unless a handler was to stop it: then it must do so by itself, with that failure, and report it to
+/// all who wait (INV-SHARED-10). Returns whether that was so.
 async fn end(informer: &SharedInformer<Item>, around: &Surroundings) -> bool {
     let first = || around.fatal.lock().first().cloned();
     let trace = &around.trace;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use informer_reflector::Phase;
+use informer_reflector::ReflectorPhase;
 use informer_testkit::StreamEnd;
 use tokio::time::{Instant, sleep};
 
@@ -141,24 +141,30 @@ impl World {
     async fn restart(&mut self) {
         self.stop().await;
         self.event("informer restarted");
-        self.begin_anew();
+        self.start_again();
     }
 
-    /// Where a handler has failed that was to stop the informer, the process starts another.
-    pub(super) async fn replace_fallen(&mut self) -> bool {
+    /// Starts another informer where a handler has stopped the present one.
+    pub(super) async fn replace_stopped(&mut self) -> bool {
         if self.around.fatal.lock().is_empty() {
             return false;
         }
         self.stop().await;
         self.event("a handler stopped the informer");
-        self.begin_anew();
+        self.start_again();
         true
     }
 
-    fn begin_anew(&mut self) {
+    fn start_again(&mut self) {
         self.around.fatal.lock().clear();
-        self.checked = Self::connect(&self.server, &self.plan, &self.chaos, &self.trace);
-        // What the server asked of the old one does not bind the new one.
+        self.checked = Self::connect(
+            &self.server,
+            &self.plan,
+            &self.versions,
+            &self.chaos,
+            &self.trace,
+        );
+        // A retry-after of the old one does not bind the new one.
         self.chaos.take_not_before();
         self.client = Client::start(&self.plan, self.seed, &self.checked, &self.around);
         (self.last_resume, self.last_rewinds, self.was_synced) = (None, 0, false);
@@ -168,13 +174,13 @@ impl World {
     pub(super) async fn stop(&mut self) {
         let store = std::sync::Arc::new(informer_store::Store::new());
         let (_, status) = tokio::sync::watch::channel(Default::default());
-        let gone = Client::Plain {
+        let none = Client::Plain {
             store,
             status,
             stop: Default::default(),
             task: tokio::spawn(async {}),
         };
-        let client = std::mem::replace(&mut self.client, gone);
+        let client = std::mem::replace(&mut self.client, none);
         client.stop(self.plan.drain, &self.around).await;
         holds!(
             self.trace,
@@ -184,8 +190,8 @@ impl World {
         self.checked.stop();
     }
 
-    /// Goes back in time, then writes nothing until that is known: nobody can tell versions apart that were given
-    /// twice.
+    /// Rewinds the server, then writes nothing until that is recognised: versions that were given twice cannot be told
+    /// apart.
     async fn rewind(&mut self) {
         self.chaos.set(Weather::Calm);
         let (_, mut watches) = self.checked.counts();
@@ -196,33 +202,33 @@ impl World {
         self.oracle.lock().rewound(reached);
         self.server.route_to(0);
         let start = Instant::now();
-        // A stream from before may still bring what is undone, so only a later one counts.
-        while self.checked.counts().1 == watches || !self.knows_the_present() {
+        // A stream from before may still send what is undone, so only a later one counts.
+        while self.checked.counts().1 == watches || !self.is_current() {
             if start.elapsed() > REWIND_NOTICED {
                 let status = self.client.reflector_status();
                 let why = self.oracle.lock().equals(&self.client.snapshot());
                 holds!(
                     self.trace,
                     false,
-                    "the rewind to {reached} is not known: {why:?}, {status:?}"
+                    "the rewind to {reached} is not recognised: {why:?}, {status:?}"
                 );
                 return;
             }
             sleep(Duration::from_secs(1)).await;
-            if self.replace_fallen().await {
+            if self.replace_stopped().await {
                 watches = 0;
             }
         }
-        self.oracle.lock().rewind_is_known();
+        self.oracle.lock().rewind_is_recognised();
         (self.last_resume, self.last_rewinds) = (None, 0);
     }
 
-    /// The cache is as the server and a watch from now on is open.
-    fn knows_the_present(&self) -> bool {
+    /// Whether the cache equals the server and a watch from now on is open.
+    fn is_current(&self) -> bool {
         let status = self.client.reflector_status();
         let head = self.server.resource_version();
         let resume = status.resource_version.and_then(|rv| rv.as_u64());
-        status.phase == Phase::Watching
+        status.phase == ReflectorPhase::Watching
             && resume.is_some_and(|resume| resume <= head)
             && self.client.is_drained()
             && self.oracle.lock().equals(&self.client.snapshot()).is_ok()

@@ -1,4 +1,4 @@
-//! Trouble is over: all must come to rest at the truth, and stay there quietly.
+//! After the trouble: all must come to rest at the truth, and stay there quietly.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -10,6 +10,7 @@ use super::client::Client;
 use crate::chaos::Weather;
 use crate::handlers::Handler;
 use crate::trace::{holds, note};
+use crate::versions::VersionKind;
 
 const MINUTE: Duration = Duration::from_secs(60);
 /// How long a quiet time is watched.
@@ -17,7 +18,7 @@ const QUIET: Duration = Duration::from_secs(60 * 60);
 
 impl World {
     /// Protocol 3.3: 16 to 20.
-    pub(super) async fn settle(&mut self) {
+    pub(super) async fn come_to_rest(&mut self) {
         self.chaos.set(Weather::Calm);
         self.around.calm.store(true, Ordering::Relaxed);
         for replica in 0..self.plan.replicas {
@@ -62,7 +63,7 @@ impl World {
             tally.add_event(rate_class(rate), 1);
         });
         self.stop().await;
-        // Protocol 3.3: 14: whoever has stopped tells nothing.
+        // Protocol 3.3: 14: nothing is sent after a stop.
         let hash = self.trace.hash();
         sleep(MINUTE).await;
         holds!(
@@ -103,7 +104,7 @@ impl World {
         }
     }
 
-    /// In quiet times nobody lists, and watches are opened only as they end.
+    /// In quiet times there are no lists, and watches are opened only when they end.
     async fn judge_quiet(&mut self) {
         let (lists, watches) = self.checked.counts();
         sleep(QUIET).await;
@@ -111,15 +112,32 @@ impl World {
             self.checked.counts().0 - lists,
             self.checked.counts().1 - watches,
         );
-        // Without bookmarks, silence is looked into by a list of one object.
-        let may = if self.has_bookmarks() { 1 } else { 8 };
+        let pages = u64::from(self.plan.names) + 2;
+        let may = match (self.plan.versions, self.has_bookmarks()) {
+            // Without a version, each watch begins with a list.
+            (VersionKind::Absent, _) => 14 * pages,
+            (_, true) => 1,
+            // A silence is checked by a list of one object.
+            (_, false) => 8,
+        };
+        // The version to resume from may expire, where events do not move it.
+        let may = match self.plan.versions.repeats_events() {
+            true => may + pages,
+            false => may,
+        };
         holds!(
             self.trace,
             lists <= may,
             "{lists} lists in an hour of quiet"
         );
-        // And it is believed only after a few guesses.
-        let guesses = if self.has_bookmarks() { 0 } else { 3 };
+        let guesses = match self.has_bookmarks() {
+            // Each may begin with a streaming list that is refused; or with events that are sent again, after which a
+            // silence tells nothing.
+            _ if !self.plan.versions.is_history() => 41,
+            true => 0,
+            // A silence is accepted only after a few tries.
+            false => 3,
+        };
         holds!(
             self.trace,
             watches <= 14 + guesses,
