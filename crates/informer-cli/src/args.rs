@@ -82,9 +82,9 @@ pub(crate) struct ServeArgs {
     /// End after this time, as 10s or 2m. Without it: at Ctrl-C.
     #[arg(long = "for", value_name = "DURATION", value_parser = duration)]
     pub(crate) run_for: Option<Duration>,
-    /// Write a kubeconfig for this server to a file.
+    /// Write a kubeconfig for this server to a file that does not exist, or that this command wrote.
     #[arg(long, value_name = "FILE")]
-    pub(crate) kubeconfig: Option<PathBuf>,
+    pub(crate) write_kubeconfig: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]
@@ -98,13 +98,13 @@ pub(crate) struct WatchArgs {
     pub(crate) selection: SelectionArgs,
     #[command(flatten)]
     pub(crate) fetch: FetchArgs,
-    /// Remind of every object after each such time, as 30s; at least 1s.
+    /// Resync period: print every object again, as 30s; at least 1s.
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     pub(crate) resync: Option<Duration>,
     /// End after this time, as 10s or 2m. Without it: at Ctrl-C.
     #[arg(long = "for", value_name = "DURATION", value_parser = duration)]
     pub(crate) run_for: Option<Duration>,
-    /// End when the first state is here: exit 0, or 1 if it did not come in time.
+    /// End once synced: exit 0, or 1 if not in time.
     #[arg(long)]
     pub(crate) once: bool,
     /// How long --once waits for the first state.
@@ -126,7 +126,7 @@ pub(crate) enum BenchCommand {
 
 #[derive(Debug, Args)]
 pub(crate) struct SyncArgs {
-    /// Then list this many times more, and tell the most memory that took.
+    /// Then list this many times more, and print the peak of memory meanwhile.
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) relists: u32,
     #[command(flatten)]
@@ -295,12 +295,12 @@ mod tests {
     use clap::CommandFactory;
 
     #[test]
-    fn the_command_line_is_well_formed() {
+    fn command_line_definition_is_valid() {
         Cli::command().debug_assert();
     }
 
     #[test]
-    fn time_spans_read_as_people_write_them() {
+    fn time_spans_are_parsed_with_units() {
         assert_eq!(duration("10s"), Ok(Duration::from_secs(10)));
         assert_eq!(duration("1m 30s"), Ok(Duration::from_secs(90)));
         assert_eq!(duration("500ms"), Ok(Duration::from_millis(500)));
@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn programs_are_allowed_one_and_all() {
+    fn allow_exec_is_parsed_with_and_without_names() {
         let allowed = |flag: &str| {
             let cli = Cli::try_parse_from(["informer", "watch", flag, "pods"]).expect("valid");
             let Command::Watch(args) = cli.command else {
@@ -324,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn watch_and_bench_take_the_same_options_for_fetching() {
+    fn watch_and_bench_accept_same_fetch_options() {
         let how = [
             "--as=metadata",
             "--wire=json",
@@ -346,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_url_and_a_kubeconfig_exclude_each_other() {
+    fn server_and_kubeconfig_exclude_each_other() {
         let both = [
             "informer",
             "watch",

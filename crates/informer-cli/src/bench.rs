@@ -1,11 +1,11 @@
-//! `informer bench`: what an informer takes in time, memory and bytes, as one line of JSON.
+//! `informer bench`: measures an informer's time, memory and bytes, as one line of JSON.
 
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use informer::http::{HttpConfig, HttpListerWatcher, Traffic};
-use informer::reflector::{Phase, Report};
+use informer::reflector::{ReflectorPhase, Report};
 use informer::wire::WireFormat;
 use informer::{
     Client, Event, FromWire, Object, QueuePolicy, Registration, Resource, SharedInformer,
@@ -18,22 +18,23 @@ use crate::args::{BenchArgs, BenchCommand, Form, SyncArgs};
 use crate::failure::{self, Usage, printable};
 use crate::forms::{self, Job};
 use crate::output::json;
+use crate::run::build_failed;
 use crate::trouble::{Trouble, Troubles};
 use crate::{connect, memory};
 
-/// How long after the sync memory counts as settled.
+/// After the sync, when memory is read as `settled_rss_kb`.
 const SETTLING: Duration = Duration::from_secs(1);
 
 /// From one list to the next. Longer than [`SETTLING`], so that no list falls into that.
 const RELIST_PERIOD: Duration = Duration::from_secs(2);
 
-/// How often to look whether the lists are done.
+/// How often the number of lists is checked.
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
 
 /// Measures what the arguments name, prints the line and ends.
 ///
 /// # Errors
-/// What only the caller can mend, and when the informer is not done in time.
+/// If only the caller can correct the cause, or the time limit passes.
 pub(crate) async fn run(what: &BenchCommand) -> anyhow::Result<ExitCode> {
     let (args, then) = match what {
         BenchCommand::Sync(SyncArgs { relists: 0, bench }) => (bench, Then::End),
@@ -42,11 +43,11 @@ pub(crate) async fn run(what: &BenchCommand) -> anyhow::Result<ExitCode> {
     };
     let connection = args.connection.clone();
     let client = tokio::task::spawn_blocking(move || connect::client(&connection)).await??;
-    let (tell, told) = mpsc::unbounded_channel();
+    let (send, troubles) = mpsc::unbounded_channel();
     let measured = async {
         let mut failed = |message: &str| {
-            // The receiver lives as long as this does.
-            let _ = tell.send(Trouble::Reason(message.to_owned()));
+            // The receiver is dropped after this.
+            let _ = send.send(Trouble::Reason(message.to_owned()));
             Ok(())
         };
         let resource = connect::resource(&client, &args.resource, &mut failed).await?;
@@ -55,26 +56,26 @@ pub(crate) async fn run(what: &BenchCommand) -> anyhow::Result<ExitCode> {
             then,
             client,
             resource: resource.clone(),
-            tell: tell.clone(),
+            troubles: send.clone(),
         };
         forms::run(args.fetch.form, args.fetch.wire, &resource, bench).await
     };
     tokio::select! {
         line = measured => json::line(&line?)?,
-        error = hopeless(told) => return Err(error),
+        error = hopeless(troubles) => return Err(error),
         () = tokio::time::sleep(args.timeout) => {
-            anyhow::bail!("not done after {:?}; mend what failed, if it was told above, or raise --timeout", args.timeout)
+            anyhow::bail!("not done within {:?}; correct the failures printed above, if any, or raise --timeout", args.timeout)
         }
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// Tells on stderr what fails, and ends with what no later try can mend.
-async fn hopeless(mut told: mpsc::UnboundedReceiver<Trouble>) -> anyhow::Error {
-    while let Some(trouble) = told.recv().await {
+/// Prints failures on stderr, and returns the first after which no later request can succeed.
+async fn hopeless(mut troubles: mpsc::UnboundedReceiver<Trouble>) -> anyhow::Error {
+    while let Some(trouble) = troubles.recv().await {
         match trouble {
             Trouble::Reason(message) => {
-                failure::tell(&format!("informer: {}", printable(&message)))
+                failure::print(&format!("informer: {}", printable(&message)))
             }
             Trouble::Hopeless(message) => return Usage::error(message),
         }
@@ -117,9 +118,9 @@ struct Relists {
 #[derive(Debug, Clone, Copy)]
 enum Then {
     End,
-    /// So many updates are waited for.
+    /// Wait for so many updates.
     See(u64),
-    /// So many lists more.
+    /// Wait for so many further lists.
     Relist(u32),
 }
 
@@ -128,7 +129,7 @@ struct Bench<'a> {
     then: Then,
     client: Client,
     resource: Resource,
-    tell: mpsc::UnboundedSender<Trouble>,
+    troubles: mpsc::UnboundedSender<Trouble>,
 }
 
 impl Job for Bench<'_> {
@@ -138,18 +139,18 @@ impl Job for Bench<'_> {
         let source = HttpListerWatcher::<K>::new(self.client, self.resource.clone())
             .config(HttpConfig::default().wire(self.args.fetch.wire.preference()));
         let traffic = source.traffic();
-        let informer = informer(source, &self.resource, self.args, self.then, self.tell)?;
+        let informer = informer(source, &self.resource, self.args, self.then, self.troubles)?;
         let (handler, counted) = handler(&informer, self.then)?;
         let started = Instant::now();
         informer.start()?;
         let objects = tokio::select! {
             synced = handler.synced() => {
-                synced.context("the informer ended")?;
+                synced.context("informer ended")?;
                 informer.store().len()
             }
             ended = informer.stopped() => {
-                ended.context("the informer ended")?;
-                anyhow::bail!("the informer ended")
+                ended.context("informer ended")?;
+                anyhow::bail!("informer ended")
             }
         };
         let mut line = Line {
@@ -168,7 +169,7 @@ impl Job for Bench<'_> {
         match self.then {
             Then::End => line.peak_rss_kb = memory::read().peak_rss_kb,
             Then::See(events) => {
-                let elapsed = counted.await.context("the handler ended")?;
+                let elapsed = counted.await.context("handler ended")?;
                 line.events = Some(Events {
                     events,
                     events_per_second: per_second(events, elapsed),
@@ -187,7 +188,7 @@ impl Job for Bench<'_> {
     }
 }
 
-/// Adds a handler that counts updates. The receiver hears how long those took that are waited for.
+/// Adds a handler that counts updates. The receiver receives how long the requested number took.
 fn handler<K: FromWire + Object>(
     informer: &SharedInformer<K>,
     then: Then,
@@ -211,7 +212,7 @@ fn handler<K: FromWire + Object>(
     Ok((handler, counted))
 }
 
-/// Waits for that many lists after the first, and reads the most memory that was taken meanwhile.
+/// Waits for that many lists after the first, and reads the peak of memory meanwhile.
 async fn relisted<K: FromWire + Object>(
     informer: &SharedInformer<K>,
     relists: u32,
@@ -219,7 +220,7 @@ async fn relisted<K: FromWire + Object>(
     memory::forget_peak()?;
     loop {
         let reflector = informer.status().reflector;
-        if reflector.lists > u64::from(relists) && reflector.phase == Phase::Watching {
+        if reflector.lists > u64::from(relists) && reflector.phase == ReflectorPhase::Watching {
             return Ok(Relists {
                 relists,
                 relist_peak_rss_kb: memory::read().peak_rss_kb,
@@ -229,13 +230,13 @@ async fn relisted<K: FromWire + Object>(
     }
 }
 
-/// An informer as `informer watch` runs it: no event is joined to another.
+/// Builds an informer as `informer watch` runs it: no event is coalesced.
 fn informer<K: FromWire + Object>(
     source: HttpListerWatcher<K>,
     resource: &Resource,
     args: &BenchArgs,
     then: Then,
-    tell: mpsc::UnboundedSender<Trouble>,
+    send: mpsc::UnboundedSender<Trouble>,
 ) -> anyhow::Result<SharedInformer<K>> {
     let mut reflector = args.fetch.reflector();
     if let Then::Relist(_) = then {
@@ -246,14 +247,15 @@ fn informer<K: FromWire + Object>(
         .name(&*resource.plural)
         .reflector_config(reflector)
         .max_deltas(None)
-        .watch_error_handler(move |report: &Report<'_>| {
-            let trouble = troubles.lock().tell(Instant::now(), report);
+        .watch_error_handler(move |report: &Report| {
+            let trouble = troubles.lock().filter(Instant::now(), report);
             if let Some(trouble) = trouble {
-                // The receiver is gone only when the command ends.
-                let _ = tell.send(trouble);
+                // The receiver is dropped only when the command ends.
+                let _ = send.send(trouble);
             }
         })
-        .build()?;
+        .build()
+        .map_err(build_failed)?;
     Ok(informer)
 }
 
@@ -319,7 +321,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_line_has_the_documented_form() {
+    fn line_has_the_documented_form() {
         let mut line = Line {
             objects: 3,
             seconds: 0.25,
@@ -357,7 +359,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn updates_are_timed_from_the_first_to_the_last() {
+    async fn updates_are_timed_from_first_to_last() {
         let (mut updates, counted) = updates(2);
         updates.see();
         assert!(updates.done.is_some());

@@ -121,7 +121,7 @@ fn check_fields(selector: &str) -> anyhow::Result<()> {
 /// The resource that a name means. Built-in names and full `group/version/plural` need no request.
 ///
 /// # Errors
-/// A name that the server does not know. What may heal is told to `failed`, once for each new reason, and tried again.
+/// A name that the server does not know. A failure that may be temporary is passed to `failed`, once for each new reason, and retried.
 pub(crate) async fn resource(
     client: &Client,
     name: &str,
@@ -134,17 +134,17 @@ pub(crate) async fn resource(
         return Ok(resource);
     }
     let mut wait = Duration::from_millis(800);
-    let mut told = HashSet::new();
+    let mut reported = HashSet::new();
     loop {
         let asked = tokio::time::timeout(DISCOVERY_TIMEOUT, client.find_resource(name)).await;
         let reason = match asked {
             Ok(Ok(resource)) => return Ok(resource),
             Ok(Err(error @ Error::UnknownResource { .. })) => return Err(Usage::from_error(error)),
             Ok(Err(error)) => one_line(&anyhow::Error::new(error)),
-            Err(_) => format!("the API server gave no answer within {DISCOVERY_TIMEOUT:?}"),
+            Err(_) => format!("the API server sent no response within {DISCOVERY_TIMEOUT:?}"),
         };
         let message = format!("discovery failed: {reason}");
-        if told.insert(reason) {
+        if reported.insert(reason) {
             failed(&message)?;
         }
         tokio::time::sleep(wait).await;
@@ -192,7 +192,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn field_selectors_are_checked_before_anything_is_sent() {
+    fn invalid_field_selector_is_refused_before_first_request() {
         assert!(check_fields("status.phase=Running,metadata.name!=a").is_ok());
         assert!(check_fields(r"metadata.name=a\,b").is_ok());
         assert!(check_fields("status.phase").is_err());
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn all_programs_or_those_of_a_list_are_allowed() {
+    fn allow_exec_allows_all_programs_or_the_listed() {
         assert_eq!(allowed_programs(None), ExecPolicy::Deny);
         assert_eq!(
             allowed_programs(Some(&["all".into()])),
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn namespaces_are_checked_before_anything_is_sent() {
+    fn invalid_namespace_is_refused_before_first_request() {
         for name in ["", "shop", "kube-system", "1"] {
             assert!(is_namespace(name), "{name:?}");
         }
@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_name_needs_no_discovery() {
+    fn full_name_needs_no_discovery() {
         let widgets = spelled_out("demo.example/v1/widgets").unwrap().unwrap();
         assert_eq!(
             widgets.path(None, None).unwrap(),

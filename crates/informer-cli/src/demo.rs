@@ -1,7 +1,7 @@
 //! `informer demo`: a shared informer at work, with nothing installed.
 //!
 //! An API server in memory, filled with pods that change all the time; a shared informer with an index and two handlers,
-//! one quick and one slow; in the end the server's list, the cache, the index and what the handlers saw are compared.
+//! one fast and one slow; in the end the server's list, the cache, the index and the handlers' events are compared.
 
 mod check;
 mod handlers;
@@ -38,7 +38,7 @@ const BY_APP: &str = "app";
 /// How often the live table is drawn, and how often a line is printed where there is no terminal.
 const FRAME: Duration = Duration::from_millis(200);
 const SUMMARY: Duration = Duration::from_secs(1);
-/// How long the cache and the handlers may take to catch up in the end.
+/// How long the cache and the handlers may take to reach the server's state in the end.
 const CATCH_UP: Duration = Duration::from_secs(30);
 
 /// Runs the demo. Exit code 0 if all agrees in the end, 1 if not.
@@ -63,10 +63,10 @@ pub(crate) async fn run(args: &DemoArgs) -> anyhow::Result<ExitCode> {
     running.stop().await;
     demo.slow.1.hurry();
     demo.catch_up(server.resource_version()).await?;
-    let verdict = demo.verdict(&client).await?;
-    demo.finish(&verdict).await?;
+    let comparison = demo.comparison(&client).await?;
+    demo.finish(&comparison).await?;
     server.shutdown().await;
-    Ok(if verdict.agrees() {
+    Ok(if comparison.agrees() {
         ExitCode::SUCCESS
     } else {
         ExitCode::FAILURE
@@ -140,7 +140,7 @@ impl Demo {
         }
     }
 
-    /// On a terminal and in JSON each event is shown; elsewhere the summaries tell enough.
+    /// Shows each event on a terminal and in JSON; elsewhere there are only summaries.
     fn show(&mut self, event: &Event<CachedPod>) -> anyhow::Result<()> {
         if self.is_plain() {
             return Ok(());
@@ -156,12 +156,12 @@ impl Demo {
         matches!(self.printer, Printer::Live(_))
     }
 
-    /// Tells people something that is no event.
+    /// Prints a line for people that is no event.
     fn say(&self, text: &str) -> io::Result<()> {
         if self.output == Output::Text {
             return output::say(text);
         }
-        failure::tell(text);
+        failure::print(text);
         Ok(())
     }
 
@@ -208,7 +208,7 @@ impl Demo {
         format!("{} values, largest {}", apps.len(), largest.join(", "))
     }
 
-    /// Waits until the cache has all that the server has, and the handlers all that the cache has.
+    /// Waits until the cache has the server's state, and the handlers that of the cache.
     async fn catch_up(&self, revision: u64) -> anyhow::Result<()> {
         self.informer
             .wait_until(revision.into())
@@ -225,14 +225,14 @@ impl Demo {
             }
             anyhow::ensure!(
                 Instant::now() < deadline,
-                "a handler has not caught up after {CATCH_UP:?}"
+                "a handler still has queued events after {CATCH_UP:?}"
             );
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     }
 
     /// Compares a fresh list of the server with cache, index and handlers.
-    async fn verdict(&self, client: &Client) -> anyhow::Result<check::Verdict> {
+    async fn comparison(&self, client: &Client) -> anyhow::Result<check::Comparison> {
         let listed = check::fresh_list(client).await?;
         let snapshot = self.informer.store().snapshot();
         Ok(check::compare(
@@ -243,11 +243,11 @@ impl Demo {
         ))
     }
 
-    async fn finish(mut self, verdict: &check::Verdict) -> anyhow::Result<()> {
+    async fn finish(mut self, comparison: &check::Comparison) -> anyhow::Result<()> {
         let cached = self.informer.store().snapshot();
         self.printer.print(&final_line(&cached))?;
         self.printer.finish()?;
-        for line in self.summary().iter().chain(&verdict.lines()) {
+        for line in self.summary().iter().chain(&comparison.lines()) {
             self.say(line)?;
         }
         self.informer.stop().await?;
@@ -258,7 +258,7 @@ impl Demo {
 fn handler_line(status: &HandlerStatus, seen: &Seen) -> String {
     let counts = seen.counts();
     format!(
-        "handler {}: {} added, {} updated, {} deleted, {} waiting, {} merged",
+        "handler {}: {} added, {} updated, {} deleted, {} queued, {} coalesced",
         status.name,
         counts.added,
         counts.updated,

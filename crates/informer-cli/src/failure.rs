@@ -1,20 +1,20 @@
-//! How the command ends when it cannot go on: one clear line on stderr, and an exit code.
+//! How the command ends with a failure: one clear line on stderr, and an exit code.
 
 use std::fmt;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-/// What only the caller can mend: arguments, selectors, the kubeconfig.
+/// What only the caller can correct: arguments, selectors, the kubeconfig.
 #[derive(Debug)]
 pub(crate) struct Usage(String);
 
 impl Usage {
-    /// A mistake of the caller, in one line that says what to do.
+    /// Makes the error of a mistake of the caller, in one line that says what to do.
     pub(crate) fn error(message: impl Into<String>) -> anyhow::Error {
         anyhow::Error::new(Self(message.into()))
     }
 
-    /// The same of an error with all its causes.
+    /// Makes one of an error with all its causes.
     pub(crate) fn from_error(error: impl Into<anyhow::Error>) -> anyhow::Error {
         Self::error(one_line(&error.into()))
     }
@@ -40,13 +40,13 @@ pub(crate) fn printable(text: &str) -> String {
         .collect()
 }
 
-/// Says something on stderr, to people. If it cannot be written, as to a full disk, nobody can be told: unlike with
-/// `eprintln!` that is no panic, and the command goes on.
-pub(crate) fn tell(text: &str) {
+/// Prints a line on stderr, for people. If it cannot be written, as to a full disk, it is lost: unlike `eprintln!` this
+/// does not panic, and the command continues.
+pub(crate) fn print(text: &str) {
     let _ = Stderr.write_all(format!("{text}\n").as_bytes());
 }
 
-/// Standard error that takes everything, whether or not it can be written.
+/// Standard error that accepts everything, whether or not it can be written.
 #[derive(Debug)]
 pub(crate) struct Stderr;
 
@@ -62,15 +62,15 @@ impl Write for Stderr {
     }
 }
 
-/// Says why the command ends. Exit code 2: the caller must change something; 1: it failed.
+/// Prints why the command ends. Exit code 2: the caller must change something; 1: it failed.
 ///
-/// A reader that has gone, as after `| head -1`, has what it wanted and is told nothing.
+/// A closed output, as after `| head -1`, is no failure to print.
 pub(crate) fn report(error: &anyhow::Error) -> ExitCode {
     let output = error.downcast_ref::<io::Error>();
     if output.is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe) {
         return ExitCode::FAILURE;
     }
-    tell(&format!("informer: {}", one_line(error)));
+    print(&format!("informer: {}", one_line(error)));
     if error.is::<Usage>() {
         ExitCode::from(2)
     } else {
@@ -83,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_error_is_one_line_with_its_causes() {
+    fn error_is_one_line_with_its_causes() {
         let error = anyhow::anyhow!("refused\nby server").context("cannot list");
         assert_eq!(one_line(&error), "cannot list: refused by server");
     }

@@ -1,7 +1,7 @@
-//! The forms in which objects are held, and the work that is the same for each.
+//! The forms in which objects are held, and work that is generic over them.
 
 use informer::wire::ObjectForm;
-use informer::{Dynamic, FromWire, Metadata, Object, Resource, StaticResource, View};
+use informer::{Dynamic, FromWire, Object, PartialObjectMetadata, Resource, StaticResource, View};
 use k8s_openapi::api::core::v1::Pod;
 use serde::Deserialize;
 
@@ -9,22 +9,22 @@ use crate::args::{Form, Wire};
 use crate::failure::Usage;
 use crate::kinds::{self, Typed};
 
-/// Work on objects of whatever form.
+/// Work on objects of any form.
 pub(crate) trait Job {
-    /// What it gives.
+    /// Its result.
     type Output;
 
-    /// Does it on objects of this form.
+    /// Runs it on objects of this form.
     ///
     /// # Errors
-    /// When the work fails.
+    /// If the work fails.
     async fn run<K: FromWire + Object>(self) -> anyhow::Result<Self::Output>;
 }
 
-/// Does the work on objects of the form that was asked for.
+/// Runs the work on objects of the requested form.
 ///
 /// # Errors
-/// When the resource has no such form or not in that wire format, or the work fails.
+/// If the resource has no such form, or not in that wire format, or the work fails.
 pub(crate) async fn run<J: Job>(
     form: Form,
     wire: Wire,
@@ -32,24 +32,24 @@ pub(crate) async fn run<J: Job>(
     job: J,
 ) -> anyhow::Result<J::Output> {
     let asked = match form {
-        Form::Metadata => Metadata::form(),
+        Form::Metadata => PartialObjectMetadata::form(),
         Form::Compact | Form::Typed | Form::View => ObjectForm::Whole,
     };
     if wire == Wire::Protobuf && !asked.has_protobuf(resource) {
         return Err(Usage::error(format!(
-            "--wire protobuf knows the kinds of Kubernetes itself, not {resource}; use --wire auto"
+            "--wire protobuf supports the kinds of Kubernetes itself, not {resource}; use --wire auto"
         )));
     }
     match form {
         Form::Compact => job.run::<Dynamic>().await,
-        Form::Metadata => job.run::<Metadata>().await,
+        Form::Metadata => job.run::<PartialObjectMetadata>().await,
         Form::Typed if kinds::has_type(resource) => job.run::<Typed>().await,
         Form::Typed => Err(Usage::error(format!(
-            "--as typed knows the kinds of core, apps and batch, not {resource}; use --as compact"
+            "--as typed supports the kinds of core, apps and batch, not {resource}; use --as compact"
         ))),
         Form::View if is_pods(resource) => job.run::<View<PodFields>>().await,
         Form::View => Err(Usage::error(format!(
-            "--as view knows pods, not {resource}; use --as compact"
+            "--as view supports pods, not {resource}; use --as compact"
         ))),
     }
 }
@@ -90,7 +90,7 @@ mod tests {
     use informer::wire::{DecodeOptions, WireFormat, decode_object};
 
     #[test]
-    fn a_view_holds_five_fields_of_a_pod() {
+    fn view_holds_five_fields_of_a_pod() {
         let json = br#"{"metadata":{"name":"a"},
             "spec":{"nodeName":"n","serviceAccountName":"default","containers":[]},
             "status":{"phase":"Running","podIP":"10.0.0.1","qosClass":"Burstable","hostIP":"h"}}"#;

@@ -83,7 +83,7 @@ mod tests {
     use informer::wire::{DecodeOptions, WireFormat, decode_object};
 
     #[test]
-    fn every_builtin_kind_of_core_apps_and_batch_has_a_type() {
+    fn builtin_kinds_of_core_apps_and_batch_have_types() {
         let known = informer::wire::BuiltinResource::all()
             .iter()
             .map(|known| known.resource());
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn a_custom_resource_has_no_type() {
+    fn custom_resource_has_no_type() {
         let scope = informer::Scope::Namespaced;
         let widgets = Resource::new("demo.example", "v1", "Widget", "widgets", scope);
         assert!(!has_type(&widgets));

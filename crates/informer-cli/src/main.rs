@@ -7,6 +7,7 @@ mod demo;
 mod failure;
 mod forms;
 mod kinds;
+mod kubeconfig_file;
 mod memory;
 mod output;
 mod run;
@@ -47,7 +48,7 @@ fn main() -> ExitCode {
 
 /// Logs go to stderr: by default only what people must know, and never in colours that a file would keep.
 fn log_to_stderr(verbose: u8) {
-    // What the reflector has to say, the output tells. Of the connection only the log does: that credentials are held
+    // The reflector's reports are in the output. Those of the connection are only in the log: that credentials are held
     // back, that a server is not checked, that a token cannot be renewed.
     let levels = match verbose {
         0 => "off,informer_client=warn",

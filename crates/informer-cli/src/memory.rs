@@ -1,4 +1,4 @@
-//! How much memory this process takes, where the system tells it.
+//! The memory of this process, where the system reports it.
 
 /// What the system says of this process's memory, in kB.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -9,7 +9,7 @@ pub(crate) struct Memory {
     pub(crate) rss_kb: Option<u64>,
 }
 
-/// Reads it. Systems other than Linux do not tell.
+/// Reads it. Systems other than Linux do not report it.
 #[cfg(target_os = "linux")]
 pub(crate) fn read() -> Memory {
     use procfs_core::FromRead;
@@ -24,7 +24,7 @@ pub(crate) fn read() -> Memory {
     }
 }
 
-/// From now on the peak is counted anew.
+/// Resets the peak.
 ///
 /// # Errors
 /// When the system does not allow it.
@@ -34,13 +34,13 @@ pub(crate) fn forget_peak() -> std::io::Result<()> {
     std::fs::write("/proc/self/clear_refs", "5")
 }
 
-/// Systems other than Linux tell of no peak.
+/// Systems other than Linux report no peak.
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn forget_peak() -> std::io::Result<()> {
     Ok(())
 }
 
-/// Reads it. Systems other than Linux do not tell.
+/// Reads it. Systems other than Linux do not report it.
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn read() -> Memory {
     Memory::default()
@@ -51,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_peak_can_be_forgotten() {
+    fn memory_peak_can_be_reset() {
         let block = vec![1_u8; 64 << 20];
         let before = read().peak_rss_kb.unwrap();
         drop(block);
@@ -60,7 +60,7 @@ mod tests {
     }
 
     #[test]
-    fn the_peak_is_no_less_than_what_is_taken_now() {
+    fn memory_peak_is_at_least_present_memory() {
         let memory = read();
         let now = memory.rss_kb.unwrap();
         assert!(now > 0);

@@ -1,4 +1,4 @@
-//! One informer at work for a command: its events, failures and state become lines of output.
+//! Runs an informer for a command: prints its events, failures and state as lines of output.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use anyhow::Context;
 use futures_util::StreamExt;
 use informer::reflector::Report;
-use informer::shared::{EventStream, OnStop};
+use informer::shared::{BuildError, EventStream, NotSynced, OnStop};
 use informer::store::Snapshot;
 use informer::{
     Event, ListerWatcher, Object, QueuePolicy, ReflectorConfig, ResourceVersion, SharedInformer,
@@ -21,28 +21,28 @@ use crate::trouble::{Trouble, Troubles};
 
 /// How often a live table is drawn.
 const FRAME: Duration = Duration::from_millis(200);
-/// How long events that have arrived may take to be printed when the command ends.
+/// How long queued events may take to be printed when the command ends.
 const DRAIN: Duration = Duration::from_secs(1);
 
-/// What to run, beside what is listed and watched.
+/// The settings of a run, beside the lister-watcher.
 pub(crate) struct Plan {
     pub(crate) name: String,
     pub(crate) reflector: ReflectorConfig,
     pub(crate) resync: Option<Duration>,
-    /// Whether to end once synced, and how long to wait for that.
+    /// Whether to end once synced, and the time limit for that.
     pub(crate) once: Option<Duration>,
 }
 
 /// How a run ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Ended {
-    /// It was told to end.
-    Told,
-    /// It is synced, which is all that was asked.
+    /// The user or the time limit ended it.
+    Stopped,
+    /// It is synced, and nothing else was requested.
     Synced,
 }
 
-/// An informer and what prints its events.
+/// An informer whose events are printed.
 pub(crate) struct Run<K: Object> {
     informer: SharedInformer<K>,
     events: EventStream<K>,
@@ -53,7 +53,7 @@ pub(crate) struct Run<K: Object> {
 }
 
 impl<K: Object> Run<K> {
-    /// Starts an informer whose events are printed one by one, however many wait.
+    /// Starts an informer whose events are printed one by one, however many are queued.
     pub(crate) fn start<L>(lister_watcher: L, plan: Plan) -> anyhow::Result<Self>
     where
         L: ListerWatcher<Object = K>,
@@ -72,14 +72,15 @@ impl<K: Object> Run<K> {
                 count.fetch_add(1, Ordering::Relaxed);
                 Ok::<(), std::convert::Infallible>(())
             })
-            .watch_error_handler(move |report: &Report<'_>| {
-                let trouble = filter.lock().tell(Instant::now(), report);
+            .watch_error_handler(move |report: &Report| {
+                let trouble = filter.lock().filter(Instant::now(), report);
                 if let Some(trouble) = trouble {
-                    // The receiver is gone only when the command ends.
+                    // The receiver is dropped only when the command ends.
                     let _ = send.send(trouble);
                 }
             })
-            .build()?;
+            .build()
+            .map_err(build_failed)?;
         let events = informer
             .handler()
             .name("output")
@@ -96,7 +97,7 @@ impl<K: Object> Run<K> {
         })
     }
 
-    /// Prints until it is told to end, or until it is synced if that is all that was asked.
+    /// Prints until `end`, or until it is synced if nothing else was requested.
     pub(crate) async fn print(
         &mut self,
         printer: &mut Printer,
@@ -111,13 +112,13 @@ impl<K: Object> Run<K> {
         frames.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             tokio::select! {
-                () = &mut end => return Ok(Ended::Told),
+                () = &mut end => return Ok(Ended::Stopped),
                 event = self.events.next() => match event {
                     Some(event) => print_event(printer, &event)?,
                     None => return Err(self.why_ended().await),
                 },
                 outcome = &mut synced, if !is_synced => {
-                    outcome.context("the informer ended")?;
+                    outcome.context("informer ended")?;
                     is_synced = true;
                     let cached = self.informer.store().snapshot();
                     printer.print(&synced_line(&cached, self.started.elapsed()))?;
@@ -130,17 +131,17 @@ impl<K: Object> Run<K> {
                     Trouble::Hopeless(message) => return Err(Usage::error(message)),
                 },
                 () = &mut late, if self.once.is_some() && !is_synced => {
-                    anyhow::bail!("not synced after {limit:?}: {}", self.obstacle());
+                    anyhow::bail!("not synced within {limit:?}: {}", self.obstacle());
                 }
                 _ = frames.tick() => printer.draw(self.received.load(Ordering::Relaxed), None, &[]),
             }
         }
     }
 
-    /// Stops the informer, prints what had arrived and the last state.
+    /// Stops the informer, and prints the queued events and the last state.
     pub(crate) async fn finish(mut self, printer: &mut Printer) -> anyhow::Result<()> {
         let informer = self.informer.clone();
-        // In a task of its own: however many events wait to be printed, it begins now.
+        // In a separate task: it starts now, however many events are queued.
         let mut stop = tokio::spawn(async move { informer.stop().await });
         let mut late = std::pin::pin!(tokio::time::sleep(DRAIN));
         let mut stopped = false;
@@ -160,21 +161,34 @@ impl<K: Object> Run<K> {
         Ok(())
     }
 
-    /// Why the informer ended by itself.
+    /// Returns why the informer ended by itself.
     async fn why_ended(&self) -> anyhow::Error {
         match self.informer.stopped().await {
-            Err(error) => anyhow::Error::new(error).context("the informer ended"),
-            Ok(()) => anyhow::anyhow!("the informer ended"),
+            Err(error) => anyhow::Error::new(error).context("informer ended"),
+            Ok(()) => anyhow::anyhow!("informer ended"),
         }
     }
 
-    /// What stands in the way of being synced.
+    /// Returns why the informer is not synced.
     fn obstacle(&self) -> String {
-        self.informer.progress().to_string()
+        let reason = self
+            .informer
+            .not_synced()
+            .as_ref()
+            .map(NotSynced::to_string);
+        reason.unwrap_or_else(|| "the output has not printed the first list".to_owned())
     }
 }
 
-/// The line that tells of the first state.
+/// A selector that does not parse is the caller's to mend.
+pub(crate) fn build_failed(error: BuildError) -> anyhow::Error {
+    match error {
+        BuildError::Selector(error) => Usage::error(format!("invalid selector: {error}")),
+        error => error.into(),
+    }
+}
+
+/// Returns the line for the first list.
 pub(crate) fn synced_line<K: Object>(cached: &Snapshot<K>, elapsed: Duration) -> Line<'static> {
     Line::Synced {
         count: cached.len(),
@@ -183,7 +197,7 @@ pub(crate) fn synced_line<K: Object>(cached: &Snapshot<K>, elapsed: Duration) ->
     }
 }
 
-/// The line that tells of the last state.
+/// Returns the line for the last state.
 pub(crate) fn final_line<K: Object>(cached: &Snapshot<K>) -> Line<'static> {
     let versions = cached.iter().map(|(key, object)| {
         let version = text_of(object.resource_version().as_ref());
@@ -196,7 +210,7 @@ pub(crate) fn final_line<K: Object>(cached: &Snapshot<K>) -> Line<'static> {
     }
 }
 
-/// A version as the lines give it: empty where there is none.
+/// Returns a resource version as the lines have it: empty if there is none.
 fn text_of(version: Option<&ResourceVersion>) -> String {
     version.map(ToString::to_string).unwrap_or_default()
 }
@@ -235,7 +249,6 @@ pub(crate) fn print_event<K: Object>(
                 final_state_unknown,
             }
         }
-        _ => return Ok(()),
     };
     printer.print(&line).context("cannot write the output")
 }

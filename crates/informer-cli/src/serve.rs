@@ -1,4 +1,4 @@
-//! `informer serve`: the API server in memory, until it is told to end.
+//! `informer serve`: the API server in memory, until it is stopped.
 
 use std::process::ExitCode;
 
@@ -6,15 +6,22 @@ use anyhow::Context;
 use informer_testkit::{ApiServer, RequestMatcher, Status, Workload};
 
 use crate::args::ServeArgs;
-use crate::failure::tell;
-use crate::{output, signals};
+use crate::failure::print;
+use crate::{kubeconfig_file, output, signals};
 
 /// Runs the server. Prints its address, and writes the kubeconfig, once it is filled; before, it answers 503 to
 /// everything, as an API server that has just started.
 pub(crate) async fn run(args: &ServeArgs) -> anyhow::Result<ExitCode> {
+    // Before the work, not after it.
+    if let Some(file) = &args.write_kubeconfig {
+        kubeconfig_file::check(file)?;
+    }
     let mut end = Box::pin(signals::end(args.run_for)?);
+    let filling = Status::failure(503, "ServiceUnavailable", "the server is being filled");
+    let filling = filling.with_retry_after(1);
     let server = ApiServer::builder()
         .port(args.port)
+        .fail(RequestMatcher::any(), filling, usize::MAX)
         .start()
         .await
         .with_context(|| {
@@ -23,20 +30,16 @@ pub(crate) async fn run(args: &ServeArgs) -> anyhow::Result<ExitCode> {
                 args.port
             )
         })?;
-    let filling = Status::new(503, "ServiceUnavailable", "the server is being filled");
-    let filling = filling.retry_after(1);
-    server.fail(RequestMatcher::any(), filling, usize::MAX);
     let workload = Workload::new().pods(args.pods as usize).seed(args.seed);
     let Some((server, workload)) = fill(server, workload, &mut end).await? else {
         return Ok(ExitCode::SUCCESS);
     };
     server.clear_faults();
-    if let Some(file) = &args.kubeconfig {
-        std::fs::write(file, server.kubeconfig())
-            .with_context(|| format!("cannot write the kubeconfig {}", file.display()))?;
+    if let Some(file) = &args.write_kubeconfig {
+        kubeconfig_file::write(file, &server.kubeconfig())?;
     }
     output::say(&format!("serving {}", server.url()))?;
-    tell(&format!(
+    print(&format!(
         "try: informer watch pods --server {0}, or kubectl --server {0} get pods -A",
         server.url()
     ));
@@ -49,7 +52,7 @@ pub(crate) async fn run(args: &ServeArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Fills a server, which takes a while with many pods. `None` if the command was told to end before it was done.
+/// Fills a server, which takes a while with many pods. `None` if the command was stopped before it was done.
 ///
 /// # Errors
 /// When the server refuses a pod.

@@ -1,10 +1,10 @@
-//! When a command ends: at its time limit, at Ctrl-C, or when it is told to terminate.
+//! When a command ends: at its time limit, at Ctrl-C, or at a request to terminate.
 
 use std::time::Duration;
 
 use anyhow::Context;
 
-/// How long the last lines may take when the command was told to end.
+/// How long the last lines may take after the command was stopped.
 const GRACE: Duration = Duration::from_secs(5);
 
 /// Waits until the command shall end. Signals are caught from the call on, not from the first poll.
@@ -27,7 +27,7 @@ pub(crate) fn end(run_for: Option<Duration>) -> anyhow::Result<impl Future<Outpu
     })
 }
 
-/// Ends the program some time after it was told to, whatever holds it up: a reader of the output that does not read
+/// Ends the program some time after it was stopped, whatever delays it: a reader of the output that does not read
 /// would hold it for ever.
 ///
 /// # Errors

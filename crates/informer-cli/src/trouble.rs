@@ -1,4 +1,4 @@
-//! Which of the reflector's reports are told, and how often.
+//! Filters the reflector's reports: which are printed, and how often.
 
 use std::collections::HashSet;
 use std::time::{Duration, Instant};
@@ -6,33 +6,33 @@ use std::time::{Duration, Instant};
 use informer::client::Error;
 use informer::reflector::{ListWatchError, Report};
 
-/// After so long without a failure a reason counts as new again. Longer than the longest wait between two tries, so that
-/// a failure that only pauses is told once.
+/// After so long without a failure a reason counts as new again. Longer than the longest backoff, so that a lasting
+/// failure is printed once.
 const HEALTHY: Duration = Duration::from_secs(120);
 /// How many different reasons are remembered. A server may put a number into each of its messages.
 const MAX_REASONS: usize = 1_000;
 
-/// Something to tell.
+/// A failure to print.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Trouble {
-    /// It may heal.
+    /// A later request may succeed.
     Reason(String),
-    /// The caller must change something.
+    /// The caller must change something: no later request can succeed.
     Hopeless(String),
 }
 
-/// Remembers the reasons that were told.
+/// The reasons that were printed.
 #[derive(Debug, Default)]
 pub(crate) struct Troubles {
-    told: HashSet<String>,
+    printed: HashSet<String>,
     last: Option<Instant>,
 }
 
 impl Troubles {
-    /// What to tell of a report: each reason of a failure once, until requests have gone well for a while.
+    /// Returns what to print of a report: each reason of a failure once, until requests have succeeded for a while.
     ///
-    /// A list that goes well between two watches that are refused is no health: each would be told again.
-    pub(crate) fn tell(&mut self, now: Instant, report: &Report<'_>) -> Option<Trouble> {
+    /// A list that succeeds between two refused watches does not count: each refusal would be printed again.
+    pub(crate) fn filter(&mut self, now: Instant, report: &Report) -> Option<Trouble> {
         let error = match report {
             Report::Failed { error, .. } => error,
             // Not an error: the next request is another one.
@@ -46,27 +46,27 @@ impl Troubles {
             .last
             .replace(now)
             .is_some_and(|last| now.duration_since(last) >= HEALTHY);
-        if healthy || self.told.len() >= MAX_REASONS {
-            self.told.clear();
+        if healthy || self.printed.len() >= MAX_REASONS {
+            self.printed.clear();
         }
-        let is_new = self.told.insert(error.chain().to_string());
+        let is_new = self.printed.insert(error.chain());
         is_new.then(|| Trouble::Reason(report.to_string()))
     }
 }
 
-/// Why the request itself is wrong, so that no later try can go well: it cannot even be sent, as with a selector too long
-/// for a URL, or HTTP 400, as for an unknown field of a selector.
+/// Returns why no later request can succeed, if so: the request cannot be sent, as with a selector too long for a URL, or
+/// the server responds with 400, as for an unknown field of a selector.
 fn hopeless(error: &ListWatchError) -> Option<String> {
     if let ListWatchError::Other(source) = error
         && let Some(error @ Error::Request { .. }) = source.downcast_ref::<Error>()
     {
         return Some(format!(
-            "the request cannot be sent; check selectors and options: {error}"
+            "cannot send the request; check selectors and options: {error}"
         ));
     }
     let status = error.status().filter(|status| status.code == 400)?;
     Some(format!(
-        "the API server refuses the request; check selectors and options: {}",
+        "the API server refused the request; check selectors and options: {}",
         status.message
     ))
 }
@@ -78,57 +78,57 @@ mod tests {
 
     use super::*;
 
-    fn tell(troubles: &mut Troubles, now: Instant, code: u16, attempts: u32) -> Option<Trouble> {
+    fn filter(troubles: &mut Troubles, now: Instant, code: u16, attempts: u32) -> Option<Trouble> {
         let error = ListWatchError::status_error(Status::failure(code, "", format!("no {code}")));
         let report = Report::Failed {
             during: Operation::Watch,
-            error: &error,
+            error,
             attempts,
             retry_in: Duration::ZERO,
         };
-        troubles.tell(now, &report)
+        troubles.filter(now, &report)
     }
 
     #[test]
-    fn a_reason_is_told_once_though_other_requests_go_well_between() {
+    fn reason_is_printed_once_although_other_requests_succeed() {
         let mut troubles = Troubles::default();
         let mut now = Instant::now();
-        assert!(tell(&mut troubles, now, 403, 1).is_some());
+        assert!(filter(&mut troubles, now, 403, 1).is_some());
         for _ in 0..10 {
             now += Duration::from_secs(60);
             // The first failure since a list that went well.
-            assert_eq!(tell(&mut troubles, now, 403, 1), None);
+            assert_eq!(filter(&mut troubles, now, 403, 1), None);
         }
-        assert!(tell(&mut troubles, now, 503, 2).is_some());
+        assert!(filter(&mut troubles, now, 503, 2).is_some());
         now += HEALTHY;
-        assert!(tell(&mut troubles, now, 403, 1).is_some());
+        assert!(filter(&mut troubles, now, 403, 1).is_some());
     }
 
     #[test]
-    fn only_a_wrong_request_is_hopeless() {
+    fn bad_request_alone_is_hopeless() {
         let mut troubles = Troubles::default();
         for code in [401, 403, 404, 410, 429, 500, 503, 504] {
-            let told = tell(&mut troubles, Instant::now(), code, 1);
-            assert!(matches!(told, Some(Trouble::Reason(_))), "{code}");
+            let printed = filter(&mut troubles, Instant::now(), code, 1);
+            assert!(matches!(printed, Some(Trouble::Reason(_))), "{code}");
         }
-        let told = tell(&mut troubles, Instant::now(), 400, 1);
-        assert!(matches!(told, Some(Trouble::Hopeless(_))));
+        let printed = filter(&mut troubles, Instant::now(), 400, 1);
+        assert!(matches!(printed, Some(Trouble::Hopeless(_))));
     }
 
     #[test]
-    fn what_is_remembered_is_bounded() {
+    fn remembered_reasons_are_bounded() {
         let mut troubles = Troubles::default();
         let now = Instant::now();
         for number in 0..2 * MAX_REASONS {
             let error = ListWatchError::status_error(Status::failure(500, "", number.to_string()));
             let report = Report::Failed {
                 during: Operation::List,
-                error: &error,
+                error,
                 attempts: 1,
                 retry_in: Duration::ZERO,
             };
-            troubles.tell(now, &report);
+            troubles.filter(now, &report);
         }
-        assert!(troubles.told.len() <= MAX_REASONS);
+        assert!(troubles.printed.len() <= MAX_REASONS);
     }
 }

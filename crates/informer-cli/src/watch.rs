@@ -12,9 +12,9 @@ use crate::output::{Line, Printer};
 use crate::run::{Ended, Plan, Run};
 use crate::{connect, signals};
 
-/// Follows what the arguments name. Exit code 0 when told to end, or with `--once` when synced.
+/// Follows what the arguments name. Exit code 0 when it is stopped, or with `--once` when synced.
 pub(crate) async fn run(args: &WatchArgs) -> anyhow::Result<ExitCode> {
-    // First of all, so that no moment is too early to be told to end.
+    // First of all, so that it can be stopped at any moment.
     let mut end = Box::pin(signals::end(args.run_for)?);
     signals::end_at_last(args.run_for)?;
     connect::check(&args.selection)?;
@@ -26,16 +26,16 @@ pub(crate) async fn run(args: &WatchArgs) -> anyhow::Result<ExitCode> {
     };
     let mut printer = Printer::new(args.output, &args.resource);
     let found = {
-        let mut told = |message: &str| Ok(printer.print(&Line::Error { message })?);
+        let mut print = |message: &str| Ok(printer.print(&Line::Error { message })?);
         let limit = if args.once {
             args.sync_timeout
         } else {
             Duration::MAX
         };
         tokio::select! {
-            found = connect::resource(&client, &args.resource, &mut told) => Some(found?),
+            found = connect::resource(&client, &args.resource, &mut print) => Some(found?),
             () = tokio::time::sleep(limit) => {
-                anyhow::bail!("not synced after {limit:?}: cannot find out what {:?} is", args.resource)
+                anyhow::bail!("not synced within {limit:?}: cannot find out what {:?} is", args.resource)
             }
             () = &mut end => None,
         }
@@ -54,7 +54,7 @@ pub(crate) async fn run(args: &WatchArgs) -> anyhow::Result<ExitCode> {
     forms::run(args.fetch.form, args.fetch.wire, &resource, follow).await
 }
 
-/// The command was told to end before it knew what to follow.
+/// Prints the end of a command that was stopped before it started to follow.
 pub(crate) fn never_started(printer: &mut Printer) -> anyhow::Result<ExitCode> {
     printer.print(&Line::Final {
         count: 0,

@@ -1,4 +1,4 @@
-//! `informer bench`: it ends by itself, and its line tells what an informer did.
+//! `informer bench`: it ends by itself, and prints what it measured.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::process::{Command, Output, Stdio};
@@ -37,7 +37,7 @@ fn line(output: &Output) -> Value {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_sync_is_measured_in_every_form_and_list_mode() {
+async fn bench_sync_measures_every_form_and_list_mode() {
     let server = ApiServer::builder().start().await.unwrap();
     Workload::new().pods(120).fill(&server).unwrap();
     for form in ["compact", "typed", "metadata", "view"] {
@@ -59,7 +59,7 @@ async fn a_sync_is_measured_in_every_form_and_list_mode() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn metadata_alone_is_asked_for_as_such() {
+async fn bench_metadata_requests_partial_object_metadata() {
     let server = ApiServer::builder().start().await.unwrap();
     Workload::new().pods(120).fill(&server).unwrap();
     let mut bytes = Vec::new();
@@ -72,7 +72,7 @@ async fn metadata_alone_is_asked_for_as_such() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn events_are_counted_as_the_handler_sees_them() {
+async fn bench_events_counts_handled_events() {
     let server = ApiServer::builder().start().await.unwrap();
     let mut workload = Workload::new().pods(50);
     workload.fill(&server).unwrap();
@@ -84,7 +84,7 @@ async fn events_are_counted_as_the_handler_sees_them() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn lists_that_follow_the_first_are_waited_for() {
+async fn bench_relists_waits_for_further_lists() {
     let server = ApiServer::builder().start().await.unwrap();
     Workload::new().pods(120).fill(&server).unwrap();
     for list in ["list", "stream"] {
@@ -101,7 +101,7 @@ async fn lists_that_follow_the_first_are_waited_for() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_not_done_in_time_is_a_failure() {
+async fn bench_fails_at_timeout() {
     let server = ApiServer::builder().start().await.unwrap();
     let output = bench(args("events --events 2 --timeout 300ms", &server)).await;
     assert_eq!(output.status.code(), Some(1));
@@ -109,7 +109,7 @@ async fn what_is_not_done_in_time_is_a_failure() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_form_that_a_kind_does_not_have_is_one_clear_line() {
+async fn unsupported_form_prints_one_line_and_exits_2() {
     let server = ApiServer::builder().start().await.unwrap();
     for words in [
         "sync --resource nodes --as view",

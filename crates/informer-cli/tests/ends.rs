@@ -1,4 +1,4 @@
-//! How the command ends: told to, by mistake, or with a reader of its output that is gone or stuck.
+//! How the command ends: stopped, by a mistake, or with an output that is closed or not read.
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -56,7 +56,7 @@ async fn server(pods: usize) -> ApiServer {
 }
 
 #[test]
-fn what_only_the_caller_can_mend_is_one_line_and_exit_2() {
+fn mistakes_of_caller_print_one_line_and_exit_2() {
     let here = ["--server", "http://127.0.0.1:1"];
     // No URL is as long as that.
     let long = "a".repeat(60) + &",a".repeat(40_000);
@@ -77,9 +77,9 @@ fn what_only_the_caller_can_mend_is_one_line_and_exit_2() {
     }
 }
 
-/// Whoever reads stderr may be gone, as may the disk: what people are told is lost, and all else is as it would be.
+/// Stderr may be closed, or its disk full: its lines are lost, and nothing else changes.
 #[tokio::test(flavor = "multi_thread")]
-async fn stderr_that_cannot_be_written_changes_nothing_else() {
+async fn unwritable_stderr_changes_nothing_else() {
     let unwritable = || {
         let (reader, writer) = std::io::pipe().unwrap();
         drop(reader);
@@ -112,7 +112,7 @@ async fn stderr_that_cannot_be_written_changes_nothing_else() {
 
 /// A kubeconfig that never comes, as from a pipe, holds nobody up.
 #[test]
-fn a_kubeconfig_that_never_comes_does_not_hold_the_end_up() {
+fn hanging_kubeconfig_does_not_delay_end() {
     let directory = tempfile::tempdir().unwrap();
     let pipe = directory.path().join("kubeconfig");
     assert!(
@@ -140,11 +140,11 @@ fn a_kubeconfig_that_never_comes_does_not_hold_the_end_up() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_reader_that_does_not_read_cannot_hold_the_end_up() {
+async fn stuck_reader_does_not_delay_end() {
     let server = server(3_000).await;
     let args = ["watch", "pods", "-o", "json", "--server", &server.url()];
     let mut child = informer(&args).spawn().unwrap();
-    // The first bytes are there, and many more than a pipe holds are to come.
+    // The first bytes are written, and many more than a pipe holds follow.
     child
         .stdout
         .as_mut()
@@ -156,9 +156,9 @@ async fn a_reader_that_does_not_read_cannot_hold_the_end_up() {
     exit_of(&mut child);
 }
 
-/// A server that is still being filled ends when it is told to.
+/// A server that is still being filled can be stopped.
 #[test]
-fn a_fill_that_takes_long_does_not_hold_the_end_up() {
+fn long_fill_does_not_delay_end() {
     for args in [
         &["demo", "--pods", "1000000", "-o", "json"][..],
         &["serve", "--pods", "1000000", "--port", "0"],
@@ -175,7 +175,7 @@ fn a_fill_that_takes_long_does_not_hold_the_end_up() {
 
 /// However many events wait to be printed, and go on coming, the last line comes.
 #[tokio::test(flavor = "multi_thread")]
-async fn the_last_line_comes_in_the_midst_of_changes() {
+async fn final_line_is_printed_amid_changes() {
     let server = server(2_000).await;
     let running = Workload::new().pods(2_000).start(&server, 5_000.0);
     let args = [
@@ -203,7 +203,7 @@ async fn the_last_line_comes_in_the_midst_of_changes() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_reader_that_has_gone_is_no_panic_and_no_news() {
+async fn closed_stdout_ends_without_panic_or_message() {
     let server = server(500).await;
     let watch = ["watch", "pods", "--server", &server.url()];
     let demo = ["demo", "--pods", "10", "--for", "2s"];
@@ -219,7 +219,7 @@ async fn a_reader_that_has_gone_is_no_panic_and_no_news() {
 
 /// Names and messages come from a server, which must not be able to write to a terminal.
 #[tokio::test(flavor = "multi_thread")]
-async fn plain_lines_hold_no_control_characters() {
+async fn plain_lines_have_no_control_characters() {
     let reply = "HTTP/1.1 403 Forbidden\r\nContent-Type: application/json\r\nConnection: close\r\n\r\n\
         {\"kind\":\"Status\",\"code\":403,\"reason\":\"Forbidden\",\"message\":\"a\\u001b[31mb\\nc\"}";
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -245,6 +245,6 @@ async fn plain_lines_hold_no_control_characters() {
     assert_eq!(
         text.matches("error").count(),
         1,
-        "one reason, told once: {text:?}"
+        "one reason, printed once: {text:?}"
     );
 }

@@ -1,19 +1,19 @@
 //! `informer watch` over real HTTP against a server that misbehaves in every way of the test kit: it recovers from each
-//! within 90 seconds, and ends on SIGTERM with its last line.
+//! within two minutes, and ends on SIGTERM with its last line.
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::process::Stdio;
 use std::time::Duration;
 
-use informer_testkit::{Answer, ApiServer, Fault, RequestMatcher, Status, StreamEnd, Verb};
+use informer_testkit::{Answer, ApiServer, Fault, RequestMatcher, Status, StreamEnd, Verb, status};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, BufReader, Lines};
 use tokio::process::{Child, ChildStdout, Command};
 use tokio::time::timeout;
 
-/// Whatever the server does, the command knows what is there within this.
-const RECOVERED: Duration = Duration::from_secs(90);
+/// The longest limit of one request is 75 s; the machine may be busy.
+const RECOVERED: Duration = Duration::from_secs(120);
 /// SIGTERM ends it within this, however busy the machine is.
 const ENDED: Duration = Duration::from_secs(5);
 
@@ -51,8 +51,8 @@ async fn until(lines: &mut Lines<BufReader<ChildStdout>>, event: &str, key: Opti
     }
 }
 
-/// One script: it goes wrong, the command recovers, sees what is new, and ends well.
-async fn stands(name: String, list: &'static str, verb: Verb, fault: Fault, times: usize) {
+/// Lets one request fail: the command recovers, prints later changes, and ends well.
+async fn recovers(name: String, list: &'static str, verb: Verb, fault: Fault, times: usize) {
     let server = ApiServer::builder().start().await.unwrap();
     create(&server, "a");
     server.fail(RequestMatcher::verb(verb).resource("pods"), fault, times);
@@ -80,28 +80,28 @@ async fn stands(name: String, list: &'static str, verb: Verb, fault: Fault, time
     assert_eq!(status.expect("it ends").unwrap().code(), Some(0), "{name}");
 }
 
-/// All but 400, which only the caller can mend: it ends the command.
+/// All but 400, which only the caller can correct: it ends the command.
 fn faults() -> Vec<Fault> {
     let text = |code, body: &'static str| Fault::from(Answer::text(code, body));
     vec![
-        Status::too_old(1, 90).into(),
-        Status::too_large(99_999, 90, 1).into(),
-        Status::new(429, "TooManyRequests", "slow down")
-            .retry_after(1)
+        status::too_old(1, 90).into(),
+        status::too_large(99_999, 90, 1).into(),
+        Status::failure(429, "TooManyRequests", "slow down")
+            .with_retry_after(1)
             .into(),
-        Status::new(503, "ServiceUnavailable", "shutting down")
-            .retry_after(1)
+        Status::failure(503, "ServiceUnavailable", "shutting down")
+            .with_retry_after(1)
             .into(),
-        Status::internal("etcdserver: no leader").into(),
-        Status::unauthorized().into(),
-        Status::unknown_resource().into(),
-        Status::new(406, "NotAcceptable", "no").into(),
+        status::internal("etcdserver: no leader").into(),
+        status::unauthorized().into(),
+        status::unknown_resource().into(),
+        Status::failure(406, "NotAcceptable", "no").into(),
         text(502, "<html>bad gateway</html>"),
         text(504, "upstream request timeout"),
         text(200, "this is no JSON"),
         text(302, ""),
-        Fault::ErrorEvent(Status::too_old(1, 90)),
-        Fault::ErrorEvent(Status::internal("etcdserver: no leader")),
+        Fault::ErrorEvent(status::too_old(1, 90)),
+        Fault::ErrorEvent(status::internal("etcdserver: no leader")),
         Fault::HoldOpen,
         Fault::Delay(Duration::from_secs(2)),
         Fault::Cut { after: 40 },
@@ -114,7 +114,7 @@ fn faults() -> Vec<Fault> {
             every: Duration::from_millis(10),
         },
         Fault::Before("{\"type\":\"NEWS\",\"object\":{}}\n".into()),
-        Fault::Unmarked,
+        Fault::WithoutInitialEventsEnd,
         Fault::Shuffled(7),
         Fault::Ignore(vec![
             "sendInitialEvents".to_owned(),
@@ -125,7 +125,7 @@ fn faults() -> Vec<Fault> {
 
 // INV-REFL-7, INV-HTTP-3; all at once, since they mostly wait.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_command_stands_every_fault() {
+async fn watch_recovers_from_every_fault() {
     let mut running = tokio::task::JoinSet::new();
     for (verb, list) in [
         (Verb::List, "list"),
@@ -134,7 +134,7 @@ async fn the_command_stands_every_fault() {
     ] {
         for fault in faults() {
             let name = format!("{verb:?} in mode {list}: {fault:?}");
-            running.spawn(stands(name, list, verb, fault, 1));
+            running.spawn(recovers(name, list, verb, fault, 1));
         }
     }
     while let Some(ended) = running.join_next().await {

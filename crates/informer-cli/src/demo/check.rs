@@ -1,11 +1,11 @@
-//! The end of the demo: a fresh list of the server against the cache, its index and what the handlers saw.
+//! The end of the demo: compares a fresh list of the server with the cache, its index and the handlers' events.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::Context;
 use informer::client::http::Method;
-use informer::store::{Known, Snapshot};
-use informer::{Client, ObjectKey, ResourceVersion, StaticResource};
+use informer::store::Snapshot;
+use informer::{Client, Object, ObjectKey, ResourceVersion, StaticResource};
 use k8s_openapi::api::core::v1::Pod;
 use serde_json::Value;
 
@@ -14,28 +14,28 @@ use super::handlers::Seen;
 
 /// The most that the list of the demo's server may take.
 const LIST_LIMIT: usize = 4 << 30;
-/// How many differences are told in full.
-const TOLD: usize = 5;
+/// How many differences are printed.
+const PRINTED: usize = 5;
 
 /// The server's objects, as plain JSON without managed fields.
 pub(crate) type Listed = BTreeMap<ObjectKey, Value>;
 
-/// What the comparison has found.
+/// The result of the comparison.
 #[derive(Debug, Default)]
-pub(crate) struct Verdict {
+pub(crate) struct Comparison {
     compared: usize,
     handlers: usize,
     index_values: usize,
     differences: Vec<String>,
 }
 
-impl Verdict {
-    /// True if there was something to compare and nothing differed.
+impl Comparison {
+    /// Returns `true` if nothing differed.
     pub(crate) fn agrees(&self) -> bool {
         self.differences.is_empty()
     }
 
-    /// The outcome, for people.
+    /// Returns the result, for people.
     pub(crate) fn lines(&self) -> Vec<String> {
         let mut lines = vec![format!(
             "consistency: {} objects of the server compared with the cache, {} index values, {} handlers: {}",
@@ -50,14 +50,14 @@ impl Verdict {
         lines.extend(
             self.differences
                 .iter()
-                .take(TOLD)
+                .take(PRINTED)
                 .map(|difference| format!("  {difference}")),
         );
         lines
     }
 }
 
-/// Asks the server for all pods, beside the informer, and reads the answer with nothing of ours.
+/// Lists all pods beside the informer, and decodes the response as plain JSON.
 pub(crate) async fn fresh_list(client: &Client) -> anyhow::Result<Listed> {
     let path = Pod::resource().path(None, None)?;
     let response = client
@@ -95,34 +95,34 @@ pub(crate) fn compare(
     cached: &Snapshot<CachedPod>,
     index: &str,
     handlers: &[&Seen],
-) -> Verdict {
-    let mut verdict = Verdict {
+) -> Comparison {
+    let mut comparison = Comparison {
         compared: listed.len(),
         handlers: handlers.len(),
-        ..Verdict::default()
+        ..Comparison::default()
     };
-    compare_objects(listed, cached, &mut verdict);
-    compare_index(listed, cached, index, &mut verdict);
+    compare_objects(listed, cached, &mut comparison);
+    compare_index(listed, cached, index, &mut comparison);
     let versions: BTreeMap<ObjectKey, Option<ResourceVersion>> = cached
         .iter()
-        .map(|(key, pod)| (key.clone(), Known::of(&**pod).resource_version))
+        .map(|(key, pod)| (key.clone(), pod.resource_version()))
         .collect();
     for (number, seen) in handlers.iter().enumerate() {
         let (state, breaches) = seen.outcome();
-        verdict.differences.extend(breaches);
+        comparison.differences.extend(breaches);
         if state != versions {
-            verdict.differences.push(format!(
+            comparison.differences.push(format!(
                 "the events of handler {number} do not add up to the cache"
             ));
         }
     }
-    verdict
+    comparison
 }
 
-fn compare_objects(listed: &Listed, cached: &Snapshot<CachedPod>, verdict: &mut Verdict) {
+fn compare_objects(listed: &Listed, cached: &Snapshot<CachedPod>, comparison: &mut Comparison) {
     for (key, expected) in listed {
         let Some(pod) = cached.get(key) else {
-            verdict
+            comparison
                 .differences
                 .push(format!("{key} is on the server and not in the cache"));
             continue;
@@ -131,13 +131,13 @@ fn compare_objects(listed: &Listed, cached: &Snapshot<CachedPod>, verdict: &mut 
         let whole: Result<Pod, _> = serde_json::from_value(expected.clone());
         match (decoded, whole.map(serde_json::to_value)) {
             (Ok(Ok(is)), Ok(Ok(should))) if is == should => {}
-            _ => verdict
+            _ => comparison
                 .differences
                 .push(format!("{key} differs from the server's")),
         }
     }
     for (key, _) in cached.iter().filter(|(key, _)| !listed.contains_key(*key)) {
-        verdict
+        comparison
             .differences
             .push(format!("{key} is in the cache and not on the server"));
     }
@@ -147,7 +147,7 @@ fn compare_index(
     listed: &Listed,
     cached: &Snapshot<CachedPod>,
     index: &str,
-    verdict: &mut Verdict,
+    comparison: &mut Comparison,
 ) {
     let mut expected: BTreeMap<&str, BTreeSet<&ObjectKey>> = BTreeMap::new();
     for (key, pod) in listed {
@@ -155,14 +155,14 @@ fn compare_index(
             expected.entry(value).or_default().insert(key);
         }
     }
-    verdict.index_values = expected.len();
+    comparison.index_values = expected.len();
     let values: BTreeSet<_> = cached.list_index_values(index).into_iter().collect();
     if !values
         .iter()
         .map(|value| value.as_str())
         .eq(expected.keys().copied())
     {
-        verdict.differences.push(format!(
+        comparison.differences.push(format!(
             "the index {index} has other values than the server's pods"
         ));
     }
@@ -170,7 +170,7 @@ fn compare_index(
         let indexed = cached.index_keys(index, value).unwrap_or_default();
         let indexed: BTreeSet<&ObjectKey> = indexed.iter().collect();
         if indexed != keys {
-            verdict
+            comparison
                 .differences
                 .push(format!("the index {index} is wrong at {value}"));
         }
@@ -180,8 +180,8 @@ fn compare_index(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use informer::Store;
     use informer::wire::{DecodeOptions, WireFormat, decode_object};
-    use informer::{Object, Store};
     use serde_json::json;
     use std::sync::Arc;
 
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn equal_states_agree_and_each_difference_is_found() {
+    fn equal_states_agree_and_differences_are_found() {
         let pods = [pod("a", "x"), pod("b", "y")];
         let same = compare(&listed(&pods), &store(&pods).snapshot(), "app", &[]);
         assert!(same.agrees(), "{same:?}");

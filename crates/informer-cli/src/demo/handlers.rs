@@ -1,11 +1,11 @@
-//! The two handlers of the demo: a quick one, and one that is slower than the server.
+//! The two handlers of the demo: a fast one, and one that is slower than the server.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use informer::shared::InformerStopped;
+use informer::shared::RunError;
 use informer::{Event, Object, ObjectKey, Registration, ResourceVersion, SharedInformer};
 use parking_lot::Mutex;
 
@@ -14,7 +14,7 @@ use super::CachedPod;
 /// How long the slow handler takes for an event.
 const SLOW: Duration = Duration::from_millis(10);
 
-/// What a handler has seen: counts, the state that its events add up to, and breaches of the order of events.
+/// What a handler received: counts, the state that its events add up to, and breaches of the order of events.
 #[derive(Debug, Default)]
 pub(crate) struct Seen {
     state: Mutex<State>,
@@ -28,7 +28,7 @@ struct State {
     breaches: Vec<String>,
 }
 
-/// How many events of each sort a handler has seen.
+/// How many events of each type a handler received.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Counts {
     pub(crate) added: u64,
@@ -37,7 +37,7 @@ pub(crate) struct Counts {
 }
 
 impl Seen {
-    /// Takes an event in. An update or a deletion of what was never added, or an addition of what is there, is a breach.
+    /// Records an event. An update or a deletion of what was not added, or a second addition, is a breach.
     fn take(&self, event: &Event<CachedPod>) {
         let key = event.key();
         let version = event.object().resource_version();
@@ -55,7 +55,6 @@ impl Seen {
                 state.counts.deleted += 1;
                 state.versions.contains_key(&key)
             }
-            _ => return,
         };
         if !known {
             state.breaches.push(format!(
@@ -69,7 +68,7 @@ impl Seen {
         }
     }
 
-    /// Makes the slow handler a quick one, so that the demo ends soon.
+    /// Makes the slow handler fast, so that the demo ends soon.
     pub(crate) fn hurry(&self) {
         self.hurry.store(true, Ordering::Relaxed);
     }
@@ -78,7 +77,7 @@ impl Seen {
         self.state.lock().counts
     }
 
-    /// The state that the events add up to, and what was wrong with their order.
+    /// Returns the state that the events add up to, and what was wrong with their order.
     pub(crate) fn outcome(&self) -> (BTreeMap<ObjectKey, Option<ResourceVersion>>, Vec<String>) {
         let state = self.state.lock();
         (state.versions.clone(), state.breaches.clone())
@@ -88,7 +87,7 @@ impl Seen {
 /// An async handler that only counts.
 pub(crate) fn quick(
     informer: &SharedInformer<CachedPod>,
-) -> Result<(Registration, Arc<Seen>), InformerStopped> {
+) -> Result<(Registration, Arc<Seen>), RunError> {
     let seen = Arc::new(Seen::default());
     let taken = Arc::clone(&seen);
     let registration =
@@ -102,10 +101,10 @@ pub(crate) fn quick(
     Ok((registration, seen))
 }
 
-/// A blocking handler that takes its time. Its queue merges what it cannot follow.
+/// A slow blocking handler. Its queue coalesces the events of each object.
 pub(crate) fn slow(
     informer: &SharedInformer<CachedPod>,
-) -> Result<(Registration, Arc<Seen>), InformerStopped> {
+) -> Result<(Registration, Arc<Seen>), RunError> {
     let seen = Arc::new(Seen::default());
     let taken = Arc::clone(&seen);
     let registration =

@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn a_board_with_nothing_on_it_shows_zeroes() {
+    fn empty_board_shows_zeroes() {
         let mut board = Board::new("pods");
         board.take(&Line::Error { message: "refused" });
         let text = board.render(&[]);
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn the_board_counts_objects_and_keeps_the_latest_changes() {
+    fn board_counts_objects_and_keeps_latest_changes() {
         let mut board = Board::new("pods");
         for at in 0..20 {
             board.take(&added(&format!("ns/{at}")));

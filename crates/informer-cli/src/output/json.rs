@@ -50,7 +50,7 @@ pub(crate) enum Line<'a> {
 /// Writes a line and flushes it.
 ///
 /// # Errors
-/// When the reader of standard output has gone.
+/// If standard output is closed.
 pub(crate) fn write(line: &Line<'_>) -> io::Result<()> {
     self::line(line)
 }
@@ -58,7 +58,7 @@ pub(crate) fn write(line: &Line<'_>) -> io::Result<()> {
 /// Writes any value as a line and flushes it.
 ///
 /// # Errors
-/// When the reader of standard output has gone.
+/// If standard output is closed.
 pub(crate) fn line(line: &impl Serialize) -> io::Result<()> {
     let mut text = serde_json::to_vec(line)?;
     text.push(b'\n');

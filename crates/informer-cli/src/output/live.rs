@@ -28,7 +28,7 @@ impl Screen {
         }
     }
 
-    /// Shows how many objects have arrived, of how many if that is known.
+    /// Shows how many objects were received, of how many if that is known.
     pub(crate) fn progress(&mut self, title: &str, received: usize, total: Option<usize>) {
         if let Some(total) = total {
             self.take_shape(Shape::Counting, "{msg} [{bar:40}] {pos}/{len} {per_sec}");

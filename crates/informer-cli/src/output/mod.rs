@@ -50,7 +50,7 @@ impl Printer {
     /// Prints one line, or takes it into the table.
     ///
     /// # Errors
-    /// When the reader of standard output has gone.
+    /// If standard output is closed.
     pub(crate) fn print(&mut self, line: &Line<'_>) -> io::Result<()> {
         match self {
             Self::Json => json::write(line),
@@ -65,7 +65,7 @@ impl Printer {
         }
     }
 
-    /// Draws the table again, if there is one. `received` is how many objects have arrived so far.
+    /// Draws the table again, if there is one. `received` is the number of objects received so far.
     pub(crate) fn draw(&mut self, received: usize, total: Option<usize>, extra: &[String]) {
         if let Self::Live(live) = self {
             if live.board.is_synced() {
@@ -79,7 +79,7 @@ impl Printer {
     /// Leaves the last state on the screen.
     ///
     /// # Errors
-    /// When the reader of standard output has gone.
+    /// If standard output is closed.
     pub(crate) fn finish(&mut self) -> io::Result<()> {
         match self {
             Self::Live(live) => {
@@ -91,10 +91,10 @@ impl Printer {
     }
 }
 
-/// Prints a text that is no event. Unlike `println!` it does not panic when the reader has gone.
+/// Prints a text that is no event. Unlike `println!` it does not panic if standard output is closed.
 ///
 /// # Errors
-/// When the reader of standard output has gone.
+/// If standard output is closed.
 pub(crate) fn say(text: &str) -> io::Result<()> {
     let mut stdout = io::stdout().lock();
     writeln!(stdout, "{text}")?;
@@ -164,7 +164,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn plain_lines_say_what_happened() {
+    fn plain_lines_name_event_and_object() {
         let line = Line::Updated {
             key: "ns/a",
             resource_version: "7".into(),
