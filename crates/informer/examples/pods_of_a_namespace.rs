@@ -1,9 +1,9 @@
 //! Follows the pods of one namespace: an index by node, an async handler, and a stream of events.
 //!
-//! Run it against a cluster of yours, or against the API server in memory:
+//! Run it against a cluster, or against the API server in memory:
 //!
 //! ```text
-//! informer serve --pods 100 --rate 5 --kubeconfig demo.kubeconfig
+//! informer serve --pods 100 --rate 5 --write-kubeconfig demo.kubeconfig
 //! KUBECONFIG=demo.kubeconfig cargo run --example pods_of_a_namespace --features full -- team-0
 //! ```
 
@@ -28,11 +28,11 @@ async fn main() -> anyhow::Result<()> {
         .indexers(by_node)
         .build()?;
 
-    // An async handler. Dropping the registration would remove it.
+    // An async handler. It stays until it is removed or the informer stops.
     let registration = pods.add_handler(|event: Event<Pod>| async move {
         if let Event::Deleted { object, .. } = event {
             println!(
-                "gone: {}",
+                "deleted: {}",
                 object.metadata.name.as_deref().unwrap_or_default()
             );
         }
@@ -40,7 +40,7 @@ async fn main() -> anyhow::Result<()> {
     let mut events = pods.events()?;
 
     pods.start()?;
-    // If this fails, the error says why: what the server answered last, and how often it was tried.
+    // If this fails, the error says why: the server's last error, and how many requests failed.
     pods.synced().deadline(Duration::from_secs(60)).await?;
     registration
         .synced()

@@ -1,7 +1,7 @@
 //! A reflector that feeds a store, with no queue and no handlers: the smallest cache that follows a cluster.
 //!
 //! ```text
-//! informer serve --pods 100 --rate 5 --kubeconfig demo.kubeconfig
+//! informer serve --pods 100 --rate 5 --write-kubeconfig demo.kubeconfig
 //! KUBECONFIG=demo.kubeconfig cargo run --example reflector_into_store --features full
 //! ```
 
@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use informer::http::HttpListerWatcher;
 use informer::reflector::Report;
-use informer::{Client, Metadata, Reflector, Resource, Store};
+use informer::{Client, PartialObjectMetadata, Reflector, Resource, Store};
 use tokio_util::sync::CancellationToken;
 
 #[tokio::main]
@@ -18,19 +18,19 @@ async fn main() -> anyhow::Result<()> {
     let client = Client::infer()?;
     let pods = Resource::builtin("pods").expect("every cluster has pods");
 
-    // Only metadata crosses the wire: the server is asked for PartialObjectMetadata.
-    let store: Store<Metadata> = Store::new();
+    // Only metadata is sent over the wire.
+    let store: Store<PartialObjectMetadata> = Store::new();
     let reflector = Reflector::new(
-        HttpListerWatcher::<Metadata>::new(client, pods),
+        HttpListerWatcher::<PartialObjectMetadata>::new(client, pods),
         Arc::new(store.clone()),
     )
-    .watch_error_handler(|report: &Report<'_>| eprintln!("{report}"));
+    .watch_error_handler(|report: &Report| eprintln!("{report}"));
 
     let mut status = reflector.status();
     let stop = CancellationToken::new();
     let running = tokio::spawn(reflector.run(stop.clone()));
 
-    // Waiting for the first list, with an end.
+    // Wait for the first list, with a deadline.
     tokio::time::timeout(
         Duration::from_secs(60),
         status.wait_for(|status| status.synced),

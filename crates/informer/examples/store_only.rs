@@ -1,4 +1,4 @@
-//! Only the store: indexes, selectors and snapshots over objects that you bring yourself. No cluster, no runtime.
+//! Only the store: indexes, selectors and snapshots over objects that you add. No cluster, no runtime.
 
 use std::sync::Arc;
 
@@ -35,7 +35,7 @@ fn main() -> anyhow::Result<()> {
         store.add(pod(name, app, node))?;
     }
 
-    // A snapshot costs nothing and stays what it is, objects and indexes alike.
+    // A snapshot takes constant time and never changes, objects and indexes alike.
     let before = store.snapshot();
     store.delete("shop/a");
     println!(

@@ -1,7 +1,7 @@
-//! Two kinds from one factory: deployments and the pods they lead to, each with one watch however many ask for it.
+//! Two kinds from one factory: deployments and their pods, each with one watch, however many parts of a program ask for it.
 //!
 //! ```text
-//! informer serve --pods 100 --rate 5 --kubeconfig demo.kubeconfig
+//! informer serve --pods 100 --rate 5 --write-kubeconfig demo.kubeconfig
 //! KUBECONFIG=demo.kubeconfig cargo run --example two_kinds --features full
 //! ```
 
@@ -16,9 +16,9 @@ use k8s_openapi::api::core::v1::Pod;
 async fn main() -> anyhow::Result<()> {
     let factory = InformerFactory::builder(Client::infer()?)
         .resync_period(Duration::from_secs(600))
-        .build();
+        .build()?;
 
-    // Asking for an informer or a lister registers the kind. Both share one cache.
+    // Asking for an informer or a lister registers the kind. Both read one cache.
     let pods = factory.lister::<Compact<Pod>>();
     let deployments = factory.informer::<Deployment>();
     let registration = deployments.add_handler(move |event: Event<Deployment>| {

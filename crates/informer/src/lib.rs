@@ -1,6 +1,6 @@
-//! Kubernetes informers: a live, indexed, in-memory copy of a cluster's objects, and handlers that hear of every change.
+//! Kubernetes informers: a live, indexed, in-memory copy of a cluster's objects, and handlers that receive every change.
 //!
-//! This crate gathers the layers of the project under one name. Start with [`SharedInformer`] and [`InformerFactory`];
+//! This crate re-exports the layers of the project under one name. Start with [`SharedInformer`] and [`InformerFactory`];
 //! take a layer alone where you need only that.
 //!
 //! ```no_run
@@ -16,7 +16,7 @@
 //! // `Compact` keeps metadata decoded and the rest as bytes: a cache about the size of the wire.
 //! let pods = SharedInformer::builder(HttpListerWatcher::<Compact<Pod>>::all(client)).build()?;
 //!
-//! let registration = pods.add_handler(|event: Event<Compact<Pod>>| async move {
+//! pods.add_handler(|event: Event<Compact<Pod>>| async move {
 //!     println!("{event:?}");
 //! })?;
 //! pods.start()?;
@@ -26,23 +26,30 @@
 //! for pod in pods.lister().namespaced("kube-system").list(&selector) {
 //!     println!("{:?}", pod.metadata());
 //! }
-//! # drop(registration);
 //! # Ok(()) }
 //! ```
 //!
-//! The module `guide` (feature `full`) goes on from here: to production, from client-go, from kube.
+//! The module `guide` (feature `full`) continues from here: to production, from client-go, from kube.
 //!
 //! # Which type to cache
 //!
 //! | type | holds | for |
 //! |---|---|---|
 //! | any `k8s_openapi` type, any struct of a custom resource | the whole object, decoded | handlers that read much of it |
-//! | a struct of your own, or [`View<T>`](View) | metadata and the few fields that you name | most controllers |
+//! | any struct with metadata, or [`View<T>`](View) | metadata and the few fields that you name | most controllers |
 //! | [`Compact<K>`](Compact) | metadata decoded, the rest as bytes; `decode()` gives a `K` | big caches |
-//! | [`Metadata`] | metadata alone, asked from the server as such | owners, labels, garbage collection |
+//! | [`PartialObjectMetadata`] | metadata alone, requested from the server as such | owners, labels, garbage collection |
 //! | [`Dynamic`] | as `Compact`, with its kind | kinds known only at run time |
 //!
 //! `managedFields` are dropped while decoding.
+//!
+//! # Beside the informers
+//!
+//! [`ProcessLoop`] is an informer without its handlers: a delta queue, its reflector, and a
+//! [`Process`](shared::Process) of yours that applies batches, as client-go's `cache.New`. A
+//! [`DeltaFifo`](delta_fifo::DeltaFifo) or a [`Reflector`] works without even that. With the feature `proptest` the
+//! properties of the delta queue and of sinks are exported, as strategies and checks, for tests of your own queue,
+//! consumer or sink: `delta_fifo::proptest`, `store::proptest`.
 //!
 //! # Features
 //!
@@ -55,12 +62,14 @@
 //! | `k8s-openapi` | no | every type of k8s-openapi is an [`Object`] and knows its resource; your program chooses the version |
 //! | `metrics` | no | lists, watches and failures are counted through the `metrics` facade: [names](reflector#metrics) |
 //! | `controller` | no | work queue, leader election, controllers: `workqueue`, `leader_election`, `controller` |
-//! | `full` | no | `http`, `ring`, `k8s-openapi`, `metrics` and `controller` |
+//! | `tools` | no | watches that resume, waits for a condition, a consistency check, stores with a time to live: `tools` |
+//! | `proptest` | no | the properties of delta queues and sinks, for your own tests |
+//! | `full` | no | `http`, `ring`, `k8s-openapi`, `metrics`, `controller` and `tools` |
 //!
 //! # The layers
 //!
 //! [`store`] ← [`delta_fifo`], [`wire`] ← [`reflector`] ← [`shared`]; beside them `client` and `kubeconfig` (feature
-//! `http`). Each is a crate of its own that depends only on what stands before it.
+//! `http`), and `tools`. Each is a separate crate that depends only on those before it.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
@@ -88,6 +97,10 @@ pub use informer_leader_election as leader_election;
 #[doc(inline)]
 pub use informer_workqueue as workqueue;
 
+#[cfg(feature = "tools")]
+#[doc(inline)]
+pub use informer_tools as tools;
+
 #[cfg(feature = "http")]
 #[doc(inline)]
 pub use informer_client as client;
@@ -102,16 +115,16 @@ pub use informer_reflector::http;
 pub use informer_client::{Api, Client};
 pub use informer_reflector::{ListMode, ListWatch, ListerWatcher, Reflector, ReflectorConfig};
 pub use informer_shared::{
-    Cause, Controller, ControllerConfig, Event, Informer, InformerFactory, QueueOrder, QueuePolicy,
-    Registration, SharedInformer,
+    Cause, Event, InformerFactory, ProcessLoop, QueueOrder, QueuePolicy, Registration,
+    SharedInformer,
 };
 pub use informer_store::{
     FieldSelector, IndexValues, Indexers, LabelSelector, Lister, Object, ObjectKey, ObjectMetadata,
-    ResourceVersion, Store, Uid, object,
+    ResourceVersion, Store, StoreReader, Uid, object,
 };
 #[cfg(feature = "k8s-openapi")]
 pub use informer_wire::kube_object;
 pub use informer_wire::{
-    Compact, Dynamic, FromWire, ListOptions, Metadata, ObjectMeta, Resource, Scope, StaticResource,
-    View,
+    Compact, Dynamic, FromWire, ListOptions, ObjectMeta, PartialObjectMetadata, Resource, Scope,
+    StaticResource, View,
 };

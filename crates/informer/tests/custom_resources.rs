@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use futures_util::StreamExt as _;
-use informer::controller::{Action, Controller, Request, Source};
+use informer::controller::{Action, Controller, EventSource, ReconcileRequest};
 use informer::http::HttpListerWatcher;
 use informer::{
     Api, Client, Compact, Event, InformerFactory, Object, ObjectMetadata, Scope, SharedInformer,
@@ -93,7 +93,7 @@ async fn soon<F: Future>(what: &str, future: F) -> F::Output {
 }
 
 #[test]
-fn a_derived_type_knows_its_resource() {
+fn derived_type_has_its_resource() {
     let widgets = Widget::resource();
     assert_eq!(widgets.to_string(), "demo.example/v1/widgets");
     assert_eq!(
@@ -106,7 +106,7 @@ fn a_derived_type_knows_its_resource() {
 }
 
 #[tokio::test]
-async fn an_informer_follows_objects_of_a_derived_type() {
+async fn informer_follows_derived_type() {
     let (server, client) = server().await;
     let api = Api::<Widget>::namespaced(client.clone(), "shop");
     api.create(&widget("a", 1)).await.unwrap();
@@ -145,11 +145,11 @@ async fn an_informer_follows_objects_of_a_derived_type() {
     };
     assert_eq!((old.spec.size, new.spec.size), (1, 2));
     let version = answer.metadata().resource_version().unwrap();
-    for caught_up in [
+    for waited in [
         bytes.wait_until(version.clone()),
         sizes.wait_until(version.clone()),
     ] {
-        caught_up.deadline(PATIENCE).await.unwrap();
+        waited.deadline(PATIENCE).await.unwrap();
     }
     let whole = bytes.store().get("shop/a").unwrap().decode().unwrap();
     assert_eq!(whole.spec, WidgetSpec { size: 2 });
@@ -162,7 +162,7 @@ async fn an_informer_follows_objects_of_a_derived_type() {
 }
 
 #[tokio::test]
-async fn a_controller_reconciles_objects_of_a_derived_type() {
+async fn controller_reconciles_derived_type() {
     let (_server, client) = server().await;
     let api = Api::<Widget>::namespaced(client.clone(), "shop");
     let widgets: SharedInformer<Widget> =
@@ -170,13 +170,13 @@ async fn a_controller_reconciles_objects_of_a_derived_type() {
             .build()
             .unwrap();
     let controller = Controller::new("widgets")
-        .watch(Source::objects(&widgets))
+        .watch(EventSource::objects(&widgets))
         .unwrap();
     widgets.start().unwrap();
     let stop = CancellationToken::new();
     let reconcile = {
         let (store, status) = (widgets.store().clone(), api.clone().subresource("status"));
-        move |request: Request| {
+        move |request: ReconcileRequest| {
             let (widget, status) = (store.get(&request.key), status.clone());
             async move {
                 let Some(widget) = widget else {

@@ -199,7 +199,7 @@ impl Rig {
         let backoff = BackoffConfig::default().initial(Duration::from_millis(20));
         let informer = SharedInformer::builder(HttpListerWatcher::<ConfigMap>::all(client.clone()))
             .reflector_config(ReflectorConfig::default().list_mode(mode).backoff(backoff))
-            .watch_error_handler(move |report: &Report<'_>| {
+            .watch_error_handler(move |report: &Report| {
                 if matches!(report, Report::Failed { .. }) {
                     count.fetch_add(1, Ordering::SeqCst);
                 }
@@ -215,12 +215,12 @@ impl Rig {
             informer,
             failures,
         };
-        rig.hears_of("first").await;
+        rig.receives("first").await;
         rig
     }
 
     /// Creates an object and waits until the cache has it.
-    async fn hears_of(&self, name: &str) {
+    async fn receives(&self, name: &str) {
         let object = json!({"metadata": {"namespace": "default", "name": name}});
         self.server.create("configmaps", object).unwrap();
         let key = format!("default/{name}");
@@ -249,9 +249,9 @@ impl Rig {
     }
 
     fn lists(&self) -> usize {
-        let first_state =
+        let streams =
             |request: &RequestRecord| request.query_value("sendInitialEvents") == Some("true");
-        self.count(|request| request.verb == Verb::List || first_state(request))
+        self.count(|request| request.verb == Verb::List || streams(request))
     }
 
     fn watches(&self) -> usize {
@@ -259,9 +259,9 @@ impl Rig {
     }
 }
 
-/// Everything on the connection fails at once; the watch goes on by another, from where it was.
+/// All requests of the connection fail at once; the watch resumes on another, from its version.
 #[tokio::test]
-async fn a_watch_that_is_sent_away_goes_on_by_another_connection_without_a_list() {
+async fn watch_after_abrupt_goaway_resumes_on_new_connection_without_list() {
     for mode in [ListMode::List, ListMode::Stream] {
         let rig = Rig::start(mode).await;
         for round in 1..=3 {
@@ -271,16 +271,16 @@ async fn a_watch_that_is_sent_away_goes_on_by_another_connection_without_a_list(
                 .await;
             rig.until("a watch", || rig.watches() > before).await;
             assert!(rig.front.last.load(Ordering::SeqCst) > old);
-            rig.hears_of(&format!("after-{round}")).await;
+            rig.receives(&format!("after-{round}")).await;
         }
         assert_eq!(rig.lists(), 1);
         rig.informer.stop().await.unwrap();
     }
 }
 
-/// As API servers do it: the old connection carries the watch on while everything new goes by another.
+/// As API servers do it: the old connection keeps the watch while new requests use another.
 #[tokio::test]
-async fn a_watch_goes_on_while_its_connection_takes_nothing_new() {
+async fn watch_continues_after_graceful_goaway() {
     let rig = Rig::start(ListMode::List).await;
     // Without the GOAWAY there is one connection for all.
     assert_eq!(rig.front.connection_of(&rig.client).await, 1);
@@ -288,7 +288,7 @@ async fn a_watch_goes_on_while_its_connection_takes_nothing_new() {
     let elsewhere = async { while rig.front.connection_of(&rig.client).await == 1 {} };
     tokio::time::timeout(PATIENCE, elsewhere).await.unwrap();
     let before = rig.watches();
-    rig.hears_of("by-the-old-one").await;
+    rig.receives("by-the-old-one").await;
     assert_eq!(rig.watches(), before, "the watch is the same");
     assert_eq!(rig.failures.load(Ordering::SeqCst), 0);
 
@@ -296,7 +296,7 @@ async fn a_watch_goes_on_while_its_connection_takes_nothing_new() {
     rig.server.drop_watches();
     rig.until("a watch", || rig.watches() > before).await;
     assert_eq!(rig.front.last.load(Ordering::SeqCst), 2);
-    rig.hears_of("by-the-new-one").await;
+    rig.receives("by-the-new-one").await;
     assert_eq!(rig.lists(), 1);
     rig.informer.stop().await.unwrap();
 }

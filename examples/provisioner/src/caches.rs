@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use informer::shared::RunError;
+use informer::shared::{BuildError, RunError};
 use informer::store::IndexError;
 use informer::{
     Client, IndexValues, Indexers, InformerFactory, ObjectKey, SharedInformer, StaticResource,
@@ -34,12 +34,12 @@ impl Caches {
         client: Client,
         resync: Duration,
         claims: Option<SharedInformer<PersistentVolumeClaim>>,
-    ) -> Result<Self, IndexError> {
+    ) -> Result<Self, BuildError> {
         let factory = InformerFactory::builder(client)
             .resync_period(resync)
-            .build();
+            .build()?;
         let claims = claims.unwrap_or_else(|| factory.informer());
-        let volumes = factory.informer_with(PersistentVolume::resource(), |builder| {
+        let (volumes, _) = factory.informer_with(PersistentVolume::resource(), |builder| {
             builder.indexers(volume_indexers())
         })?;
         let missing = !claims

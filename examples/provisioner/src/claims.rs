@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use informer::client::Patch;
-use informer::controller::{Action, EventType, ObjectReference, ReconcileError, Request};
+use informer::controller::{Action, EventType, ObjectReference, ReconcileError, ReconcileRequest};
 use informer::{Api, StaticResource};
 use k8s_openapi::api::core::v1::{PersistentVolume, PersistentVolumeClaim};
 use serde_json::json;
@@ -13,7 +13,10 @@ use crate::provisioner::{ProvisionError, ProvisionRequest, Provisioner};
 use crate::rules::{self, Need, SELECTED_NODE};
 
 impl<P: Provisioner> Context<P> {
-    pub(crate) async fn reconcile_claim(&self, key: Request) -> Result<Action, ReconcileError> {
+    pub(crate) async fn reconcile_claim(
+        &self,
+        key: ReconcileRequest,
+    ) -> Result<Action, ReconcileError> {
         let Some(claim) = self.caches.claims.store().get(&*key) else {
             return Ok(Action::Done);
         };

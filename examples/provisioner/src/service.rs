@@ -4,10 +4,11 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use futures_util::future::try_join;
-use informer::controller::{Controller, ControllerError, EventRecorder, Finalizer, Source};
-use informer::leader_election::{ConfigError, HttpLeaseLock, LeaderElector, Outcome};
-use informer::shared::{InformerStopped, RunError};
-use informer::store::IndexError;
+use informer::controller::{Controller, ControllerError, EventRecorder, EventSource, Finalizer};
+use informer::leader_election::{
+    ConfigError, ElectionConfig, HttpLeaseLock, LeaderElector, Leadership,
+};
+use informer::shared::{BuildError, RunError};
 use informer::{Api, Client, Object, ObjectKey, SharedInformer, StaticResource};
 use k8s_openapi::api::core::v1::{PersistentVolume, PersistentVolumeClaim};
 use k8s_openapi::api::storage::v1::StorageClass;
@@ -63,18 +64,15 @@ impl Options {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ServiceError {
-    /// The indexes of the caches.
-    #[error("the caches cannot be indexed")]
-    Index(#[from] IndexError),
-    /// The informers.
-    #[error("the informers cannot be started")]
-    Start(#[from] RunError),
+    /// The informers' settings.
+    #[error("cannot make the informers")]
+    Build(#[from] BuildError),
     /// The election's settings.
     #[error("the settings of the election are wrong")]
     Election(#[from] ConfigError),
-    /// An informer stopped for good, as one that is run elsewhere.
-    #[error("an informer has stopped, without which nothing can be provisioned")]
-    Informer(#[from] InformerStopped),
+    /// An informer was not started, or stopped for good, as one that is run elsewhere.
+    #[error("an informer does not run, without which nothing can be provisioned")]
+    Informer(#[from] RunError),
 }
 
 /// Takes part in the election, and provisions while it leads, until it is stopped. Then it gives the lease back. If it
@@ -96,10 +94,12 @@ pub async fn run<P: Provisioner>(
         &options.lease_namespace,
         lease_name(&options.name),
     );
-    let config = informer::leader_election::Config::new(&options.identity);
+    let config = ElectionConfig::new(&options.identity);
     let elector = LeaderElector::new(lock, config)?;
     let recorder = EventRecorder::new(client.clone(), &options.name, &options.identity);
     let provisioner = Arc::new(provisioner);
+    // What is written as the leader passes only under the lease. Caches and events do without.
+    let client = client.gated(elector.gate());
     let ended = loop {
         let led = elector.run(stop, |lost| {
             let (recorder, caches) = (recorder.clone(), caches.clone());
@@ -113,7 +113,7 @@ pub async fn run<P: Provisioner>(
             )
         });
         match led.await {
-            Ok(Outcome::Worked(ended)) => break ended,
+            Ok(Leadership::Worked(ended)) => break ended,
             Ok(_) => break Ok(()),
             // What ran is gone. The next run is as that of any other replica.
             Err(lost) => {
@@ -220,7 +220,7 @@ async fn stand_in(client: &Client) -> Option<StandIn> {
 async fn supervise<R>(
     what: &str,
     stop: &CancellationToken,
-    make: impl Fn() -> Result<Controller, InformerStopped>,
+    make: impl Fn() -> Result<Controller, RunError>,
     run: impl Fn(Controller) -> R,
 ) -> Result<(), ServiceError>
 where
@@ -241,21 +241,18 @@ where
     }
 }
 
-fn claims_controller<P>(
-    context: &Context<P>,
-    options: &Options,
-) -> Result<Controller, InformerStopped> {
+fn claims_controller<P>(context: &Context<P>, options: &Options) -> Result<Controller, RunError> {
     let caches = context.caches.clone();
     Controller::new("claims")
         .workers(options.workers)
-        .watch(Source::objects(&context.caches.claims).leaves_when_deleted())?
+        .watch(EventSource::objects(&context.caches.claims).forget_deleted())?
         // A class may come after its claims.
-        .watch(Source::mapped(
+        .watch(EventSource::mapped(
             &context.caches.classes,
             move |class: &StorageClass| caches.claims_of_class(class.name()),
         ))?
         // A volume that is there is bound.
-        .watch(Source::mapped(
+        .watch(EventSource::mapped(
             &context.caches.volumes,
             |volume: &PersistentVolume| {
                 let claim = volume.spec.as_ref()?.claim_ref.as_ref()?;
@@ -267,16 +264,13 @@ fn claims_controller<P>(
         ))
 }
 
-fn volumes_controller<P>(
-    context: &Context<P>,
-    options: &Options,
-) -> Result<Controller, InformerStopped> {
+fn volumes_controller<P>(context: &Context<P>, options: &Options) -> Result<Controller, RunError> {
     let caches = context.caches.clone();
     Controller::new("volumes")
         .workers(options.workers)
-        .watch(Source::objects(&context.caches.volumes).leaves_when_deleted())?
+        .watch(EventSource::objects(&context.caches.volumes).forget_deleted())?
         // A claim that is gone releases its volume.
-        .watch(Source::mapped(
+        .watch(EventSource::mapped(
             &context.caches.claims,
             move |claim: &PersistentVolumeClaim| {
                 let volume = caches.volume_of_claim(claim.metadata.uid.as_deref()?)?;

@@ -4,7 +4,7 @@
 //! Where a controller manager leads, this stays out of its way: see [`StandIn::unless_managed`].
 
 use informer::client::{Error, Patch};
-use informer::controller::{Finalizer, Request};
+use informer::controller::{Finalizer, ReconcileRequest};
 use informer::{Api, Client, Object, ObjectKey, StaticResource};
 use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::api::core::v1::{PersistentVolume, PersistentVolumeClaim, Pod};
@@ -86,7 +86,7 @@ impl StandIn {
     /// Lets a deleted volume go that no claim is bound to.
     pub(crate) async fn unprotect_volume(
         &self,
-        key: &Request,
+        key: &ReconcileRequest,
         finalizers: &[String],
     ) -> Result<(), Error> {
         if finalizers.iter().any(|name| name == VOLUME_PROTECTION) {

@@ -1,7 +1,7 @@
 //! Reconciles a volume: when its claim is gone, its storage goes or stays, as its class said.
 
 use informer::client::DeleteOptions;
-use informer::controller::{Action, EventType, ObjectReference, ReconcileError, Request};
+use informer::controller::{Action, EventType, ObjectReference, ReconcileError, ReconcileRequest};
 use informer::{Api, StaticResource};
 use k8s_openapi::api::core::v1::{PersistentVolume, PersistentVolumeClaim};
 
@@ -11,7 +11,10 @@ use crate::provisioner::{ProvisionError, Provisioner};
 use crate::rules::{self, FINALIZER};
 
 impl<P: Provisioner> Context<P> {
-    pub(crate) async fn reconcile_volume(&self, key: Request) -> Result<Action, ReconcileError> {
+    pub(crate) async fn reconcile_volume(
+        &self,
+        key: ReconcileRequest,
+    ) -> Result<Action, ReconcileError> {
         let Some(volume) = self.caches.volumes.store().get(&*key) else {
             return Ok(Action::Done);
         };
@@ -60,7 +63,11 @@ impl<P: Provisioner> Context<P> {
     }
 
     /// Begins the deletion. The finalizer keeps the volume until its storage is gone.
-    async fn delete(&self, key: &Request, volume: &PersistentVolume) -> Result<(), ReconcileError> {
+    async fn delete(
+        &self,
+        key: &ReconcileRequest,
+        volume: &PersistentVolume,
+    ) -> Result<(), ReconcileError> {
         let is_held = |finalizers: &Vec<String>| finalizers.iter().any(|name| name == FINALIZER);
         if !volume.metadata.finalizers.as_ref().is_some_and(is_held) {
             // Someone took it off; without it a crash would leave storage behind that nobody knows.
@@ -78,7 +85,7 @@ impl<P: Provisioner> Context<P> {
     /// Deletes the storage of a volume that is to go, if it goes with it, and lets the volume go.
     async fn clean_up(
         &self,
-        key: &Request,
+        key: &ReconcileRequest,
         volume: &PersistentVolume,
     ) -> Result<(), ReconcileError> {
         let finalizers = volume.metadata.finalizers.as_deref().unwrap_or_default();

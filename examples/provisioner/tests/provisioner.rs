@@ -275,7 +275,7 @@ async fn a_crash_at_any_point_leaves_one_volume() {
         let mut world = World::new().await;
         let memory = Memory::default();
         // The server takes no such request, and the first replica dies over it.
-        let broken = Status::new(500, "InternalError", "as the test wants");
+        let broken = Status::failure(500, "InternalError", "as the test wants");
         world
             .server
             .fail(RequestMatcher::verb(verb).resource(resource), broken, 1000);
@@ -353,7 +353,7 @@ async fn no_storage_is_deleted_before_the_caches_have_heard_from_the_server() {
     let orphan = orphan(&mut world, &memory).await;
     // It leads only once its watches are open, so that nothing is heard after that.
     let leases = RequestMatcher::any().resource("leases");
-    let broken = Status::new(500, "InternalError", "as the test wants");
+    let broken = Status::failure(500, "InternalError", "as the test wants");
     world.server.clear_requests();
     world.server.fail(leases, broken, 1000);
     world.run_with(memory.clone(), quick());

@@ -60,7 +60,10 @@ async fn measure(name: &str, updates: u64) {
         tokio::task::yield_now().await;
     }
     // Waits for the call that runs.
-    blocked.remove().await;
+    blocked
+        .remove()
+        .await
+        .expect("it is called outside of handlers");
     let is_right = seen.lock().iter().enumerate().all(|(number, version)| {
         let newest = last - (OBJECTS - 1 - number as u64);
         *version == newest

@@ -87,5 +87,8 @@ async fn cycle(informer: &SharedInformer<Thing>, kind: Kind) {
     };
     let registration = registration.expect(running);
     registration.synced().await.expect("it goes on");
-    registration.remove().await;
+    registration
+        .remove()
+        .await
+        .expect("it is called outside of handlers");
 }

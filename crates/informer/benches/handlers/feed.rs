@@ -165,7 +165,7 @@ impl ListerWatcher for Feed {
     type List = BoxStream<'static, Result<ListEvent<Thing>, ListWatchError>>;
     type Watch = Self;
 
-    async fn list(&self, _: ListRequest) -> Result<Self::List, ListWatchError> {
+    async fn list(&self, _: ListRequest<Thing>) -> Result<Self::List, ListWatchError> {
         let objects = self.0.objects;
         let things = (0..objects).map(|n| Thing::new(n, n + 1));
         let items = things.map(Decoded::Object).map(ListEvent::Item);

@@ -146,7 +146,7 @@ where
         .handler()
         .queue(QueuePolicy::Unbounded)
         .register(handler);
-    handler.expect("it has not stopped").detach();
+    handler.expect("it has not stopped");
     informer.start().expect("it was not started before");
     informer.synced().await.expect("it syncs");
     assert_eq!(informer.store().len(), PODS);

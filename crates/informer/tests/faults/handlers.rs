@@ -1,34 +1,34 @@
-//! Handlers that are slow, that panic, that come late; kinds that never sync; and all faults at random.
+//! Handlers that are slow, panic or are late; kinds that never sync; and all faults at random.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use informer::http::HttpSource;
-use informer::shared::HandlerEnd;
+use informer::http::{HttpConfig, HttpSource};
+use informer::shared::EndReason;
 use informer::{Client, Event, InformerFactory, ListMode};
 use informer_testkit::{Answer, Fault, RequestMatcher, Status, StreamEnd};
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 
 use crate::history::History;
 use crate::rig::{
-    MODES, Rig, any_list, any_watch, config, delete, http, listed, record, server, within, write,
+    MODES, Rig, any_list, any_watch, config, delete, listed, record, server, within, write,
 };
 
 /// peers 60, 61
 #[tokio::test]
-async fn a_blocked_handler_holds_up_nothing_and_costs_no_more_than_its_keys() {
+async fn blocked_handler_delays_nothing_and_queues_each_key_once() {
     let rig = Rig::synced(ListMode::Stream, 20).await;
     let open = Arc::new(AtomicBool::new(false));
     let (gate, history) = (Arc::clone(&open), History::default());
-    let told = history.clone();
+    let received = history.clone();
     let blocked = rig
         .informer
         .add_blocking_handler(move |event: Event<ConfigMap>| {
             while !gate.load(Ordering::Acquire) {
                 std::thread::sleep(Duration::from_millis(2));
             }
-            told.take(&event);
+            received.take(&event);
         });
     let blocked = blocked.unwrap();
     for round in 0..300 {
@@ -55,22 +55,22 @@ async fn a_blocked_handler_holds_up_nothing_and_costs_no_more_than_its_keys() {
 
 /// peers 58
 #[tokio::test]
-async fn a_handler_that_panics_touches_no_other() {
+async fn handler_panic_affects_no_other_handler() {
     let server = server().await;
     (0..10).for_each(|number| write(&server, number, "red"));
     server.fail_next(any_list(), Fault::Delay(Duration::from_millis(200)));
     let rig = Rig::start(server, ListMode::List);
-    let mut heard = 0;
+    let mut events = 0;
     let panicking = rig.informer.add_handler(move |_: Event<ConfigMap>| {
-        heard += 1;
-        assert!(heard != 3, "the third event is too much");
+        events += 1;
+        assert!(events != 3, "the third event is too much");
         std::future::ready(())
     });
     let panicking = panicking.unwrap();
     rig.agrees().await;
     assert!(matches!(
-        within(panicking.ended()).await,
-        HandlerEnd::Failure(_)
+        within(panicking.ended().into_future()).await,
+        Ok(EndReason::Failed(_))
     ));
     assert!(within(panicking.synced().into_future()).await.is_err());
     let status = rig.informer.status();
@@ -82,7 +82,7 @@ async fn a_handler_that_panics_touches_no_other() {
 
 /// peers 64
 #[tokio::test]
-async fn handlers_come_and_go_during_churn() {
+async fn handlers_added_and_removed_during_churn_are_correct() {
     let rig = Rig::synced(ListMode::Stream, 20).await;
     let mut late = Vec::new();
     for round in 0..200 {
@@ -95,12 +95,14 @@ async fn handlers_come_and_go_during_churn() {
         if round % 4 == 0 {
             late.push((registration, history));
         } else if round % 4 == 1 {
-            within(registration.remove()).await;
+            within(registration.remove().into_future()).await.unwrap();
+        } else {
+            drop(registration.scoped());
         }
         match round % 50 {
             17 => rig.server.drop_watches(),
             34 => {
-                let expired = Status::new(410, "Expired", "too old");
+                let expired = Status::failure(410, "Expired", "too old");
                 rig.server.end_watches(StreamEnd::Error(expired));
             }
             _ => tokio::task::yield_now().await,
@@ -124,19 +126,23 @@ async fn handlers_come_and_go_during_churn() {
 
 /// peers 36, 67
 #[tokio::test]
-async fn one_dead_kind_holds_up_no_other_and_is_named() {
+async fn one_refused_kind_delays_no_other_and_is_named() {
     let server = server().await;
     (0..5).for_each(|number| write(&server, number, "red"));
     let secrets = RequestMatcher::any().resource("secrets");
     server.fail(
         secrets,
-        Status::new(403, "Forbidden", "secrets is forbidden: no"),
+        Status::failure(403, "Forbidden", "secrets is forbidden: no"),
         1_000_000,
     );
-    let source = HttpSource::new(Client::anonymous(&server.url()).unwrap(), http());
+    let source = HttpSource::new(
+        Client::anonymous(&server.url()).unwrap(),
+        HttpConfig::default(),
+    );
     let factory = InformerFactory::builder(source)
         .reflector_config(config(ListMode::Auto))
-        .build();
+        .build()
+        .unwrap();
     let config_maps = factory.informer::<ConfigMap>();
     let dead = factory.informer::<Secret>();
     factory.start().unwrap();
@@ -159,17 +165,17 @@ async fn one_dead_kind_holds_up_no_other_and_is_named() {
 fn random_fault(random: &mut Random) -> Fault {
     let after = random.below(2500);
     match random.below(14) {
-        0 => Status::new(410, "Expired", "too old").into(),
-        1 => Fault::ErrorEvent(Status::new(410, "Expired", "too old")),
-        2 => Status::new(500, "InternalError", "x").into(),
-        3 => Fault::ErrorEvent(Status::new(500, "InternalError", "x")),
+        0 => Status::failure(410, "Expired", "too old").into(),
+        1 => Fault::ErrorEvent(Status::failure(410, "Expired", "too old")),
+        2 => Status::failure(500, "InternalError", "x").into(),
+        3 => Fault::ErrorEvent(Status::failure(500, "InternalError", "x")),
         4 => Answer::text(502, "<html>").into(),
         5 => Fault::Disconnect,
         6 | 7 => Fault::Cut { after },
         8 | 9 => Fault::End { after },
-        10 => Status::new(503, "ServiceUnavailable", "x").into(),
-        11 => Status::new(403, "Forbidden", "x").into(),
-        12 => Status::new(504, "Timeout", "Too large resource version: 9, current: 8").into(),
+        10 => Status::failure(503, "ServiceUnavailable", "x").into(),
+        11 => Status::failure(403, "Forbidden", "x").into(),
+        12 => Status::failure(504, "Timeout", "Too large resource version: 9, current: 8").into(),
         _ => Fault::Delay(Duration::from_millis(random.below(60))),
     }
 }
@@ -225,7 +231,7 @@ async fn random_faults_during_churn_end_in_agreement() {
                 1 => rig.server.end_watches(StreamEnd::Cut),
                 2 => rig
                     .server
-                    .end_watches(StreamEnd::Error(Status::new(410, "Expired", "old"))),
+                    .end_watches(StreamEnd::Error(Status::failure(410, "Expired", "old"))),
                 3 => rig.server.compact(),
                 _ => {}
             }

@@ -1,4 +1,4 @@
-//! What one handler was told, checked event by event.
+//! The events that one handler received, checked one by one.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -11,7 +11,7 @@ pub(crate) type Version = (String, u64);
 
 /// One event, without the object.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Told {
+pub(crate) enum Received {
     Added { initial: bool },
     Updated { cause: Cause },
     Deleted { final_state_unknown: bool },
@@ -20,13 +20,13 @@ pub(crate) enum Told {
 #[derive(Debug, Default)]
 struct Records {
     live: BTreeMap<String, Arc<ConfigMap>>,
-    told: Vec<(String, Told, Version)>,
+    received: Vec<(String, Received, Version)>,
     /// Versions may go down: the test takes the server back in time.
     rewinds: bool,
     wrong: Vec<String>,
 }
 
-/// What one handler was told so far.
+/// The events that one handler received so far.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct History(Arc<Mutex<Records>>);
 
@@ -41,19 +41,19 @@ impl History {
         self.0.lock().unwrap().rewinds = true;
     }
 
-    /// Takes an event in; what breaks a promise is kept for [`check`](Self::check).
+    /// Records an event; what breaks a promise is kept for [`check`](Self::check).
     pub(crate) fn take(&self, event: &Event<ConfigMap>) {
         let mut records = self.0.lock().unwrap();
         let key = event.key().to_string();
         let object = Arc::clone(event.object());
         let before = records.live.get(&key).cloned();
-        let (told, fault) = match event {
+        let (received, fault) = match event {
             Event::Added { initial, .. } => {
                 let fault = before.is_some().then_some("added twice");
-                (Told::Added { initial: *initial }, fault)
+                (Received::Added { initial: *initial }, fault)
             }
             Event::Updated { old, cause, .. } => (
-                Told::Updated { cause: *cause },
+                Received::Updated { cause: *cause },
                 records.bad_update(before.as_ref(), old, &object),
             ),
             Event::Deleted {
@@ -65,25 +65,24 @@ impl History {
                     .then_some("deleted without having been added");
                 let final_state_unknown = *final_state_unknown;
                 (
-                    Told::Deleted {
+                    Received::Deleted {
                         final_state_unknown,
                     },
                     fault,
                 )
             }
-            _ => unreachable!("an unknown event"),
         };
         if let Some(fault) = fault {
             records.wrong.push(format!("{event:?}: {fault}"));
         }
-        match told {
-            Told::Deleted { .. } => drop(records.live.remove(&key)),
+        match received {
+            Received::Deleted { .. } => drop(records.live.remove(&key)),
             _ => drop(records.live.insert(key.clone(), Arc::clone(&object))),
         }
-        records.told.push((key, told, version_of(&object)));
+        records.received.push((key, received, version_of(&object)));
     }
 
-    /// The objects as the handler knows them.
+    /// The objects as the handler received them.
     pub(crate) fn live(&self) -> BTreeMap<String, Version> {
         let records = self.0.lock().unwrap();
         let live = records.live.iter();
@@ -91,15 +90,15 @@ impl History {
             .collect()
     }
 
-    /// What was told of one key.
-    pub(crate) fn of(&self, key: &str) -> Vec<Told> {
+    /// The events of one key.
+    pub(crate) fn of(&self, key: &str) -> Vec<Received> {
         let records = self.0.lock().unwrap();
-        let of_key = records.told.iter().filter(|(of, ..)| of == key);
-        of_key.map(|(_, told, _)| told.clone()).collect()
+        let of_key = records.received.iter().filter(|(of, ..)| of == key);
+        of_key.map(|(_, received, _)| received.clone()).collect()
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.0.lock().unwrap().told.len()
+        self.0.lock().unwrap().received.len()
     }
 
     pub(crate) fn check(&self) {

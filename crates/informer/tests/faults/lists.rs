@@ -1,31 +1,28 @@
 //! Lists that fail: refused, cut, stalled, expired, unreadable.
 
-use std::time::Duration;
-
 use informer::ListMode;
 use informer_testkit::{Answer, Fault, Status};
 use serde_json::json;
 
 use crate::rig::{
-    MODES, Rig, any_list, any_watch, config, delete, http, server, streaming_list, sync_request,
-    write,
+    MODES, Rig, any_list, any_watch, delete, server, streaming_list, sync_request, write,
 };
 
 const HTML: &str = "<html><head><title>502 Bad Gateway</title></head><body>{nginx</body></html>";
 
 /// peers 19, 24, 25
 #[tokio::test]
-async fn a_first_list_that_fails_in_any_way_is_tried_again() {
+async fn failed_first_list_is_retried_whatever_the_failure() {
     let html = |code: u16| {
         let answer = Answer::text(code, HTML).header("content-type", "text/html");
         Fault::from(answer)
     };
     let faults = [
-        Status::new(401, "Unauthorized", "Unauthorized").into(),
-        Status::new(403, "Forbidden", "configmaps is forbidden").into(),
-        Status::new(404, "NotFound", "the server could not find it").into(),
-        Status::new(500, "InternalError", "etcd has no leader").into(),
-        Status::new(503, "ServiceUnavailable", "shutting down").into(),
+        Status::failure(401, "Unauthorized", "Unauthorized").into(),
+        Status::failure(403, "Forbidden", "configmaps is forbidden").into(),
+        Status::failure(404, "NotFound", "the server could not find it").into(),
+        Status::failure(500, "InternalError", "etcd has no leader").into(),
+        Status::failure(503, "ServiceUnavailable", "shutting down").into(),
         html(502),
         html(200),
         Answer::json(200, "").into(),
@@ -59,9 +56,9 @@ async fn a_first_list_that_fails_in_any_way_is_tried_again() {
     }
 }
 
-/// What is no list must not be taken for an empty one: that would delete everything.
+/// A body that is no list must not be taken for an empty one: that would delete everything.
 #[tokio::test]
-async fn a_relist_that_is_answered_with_nonsense_deletes_nothing() {
+async fn relist_with_invalid_response_deletes_nothing() {
     let nonsense = [
         "",
         "null",
@@ -78,32 +75,26 @@ async fn a_relist_that_is_answered_with_nonsense_deletes_nothing() {
     ];
     for body in nonsense {
         let rig = Rig::synced(ListMode::List, 9).await;
-        let expired = Status::new(410, "Expired", "too old resource version");
+        let expired = Status::failure(410, "Expired", "too old resource version");
         rig.server.fail_next(any_watch(), expired);
         rig.server.fail_next(any_list(), Answer::json(200, body));
         rig.server.clear_requests();
         rig.server.drop_watches();
         rig.until("a second list", |rig| rig.lists() >= 2).await;
         rig.agrees().await;
-        assert_eq!(
-            rig.history.len(),
-            9,
-            "{body}: all objects were there all the time"
-        );
+        assert_eq!(rig.history.len(), 9, "{body}: no object was deleted");
         rig.end().await;
     }
 }
 
-/// peers 24: no answer, and a body that stalls half way.
+/// peers 24: no response, and a body that stalls half way.
 #[tokio::test]
-async fn a_list_that_hangs_is_given_up() {
+async fn hanging_list_times_out_and_is_retried() {
     for fault in [Fault::HoldOpen, Fault::Stall { after: 300 }] {
         let server = server().await;
         (0..9).for_each(|number| write(&server, number, "red"));
         server.fail_next(any_list(), fault);
-        let second = Duration::from_millis(300);
-        let limits = http().list_answer(second).list_silence(second);
-        let rig = Rig::start_with(server, config(ListMode::List), limits);
+        let rig = Rig::start(server, ListMode::List);
         rig.agrees().await;
         assert_eq!(rig.lists(), 2);
         rig.end().await;
@@ -112,11 +103,11 @@ async fn a_list_that_hangs_is_given_up() {
 
 /// peers 10, 11
 #[tokio::test]
-async fn a_later_page_may_fail_or_expire() {
-    let expired = Status::new(410, "Expired", "the provided continue parameter is too old");
+async fn failed_or_expired_page_restarts_list() {
+    let expired = Status::failure(410, "Expired", "the provided continue parameter is too old");
     let faults = [
         expired.into(),
-        Status::new(500, "InternalError", "x").into(),
+        Status::failure(500, "InternalError", "x").into(),
         Fault::Cut { after: 300 },
         Fault::End { after: 300 },
     ];
@@ -131,9 +122,9 @@ async fn a_later_page_may_fail_or_expire() {
     }
 }
 
-/// peers 34: the server never sends the end marker and closes.
+/// peers 34: the server never sends the end of the initial events and closes.
 #[tokio::test]
-async fn a_streaming_list_without_an_end_marker_leads_to_a_list() {
+async fn streaming_list_without_end_falls_back_to_list() {
     let server = server().await;
     (0..9).for_each(|number| write(&server, number, "red"));
     let ghost = json!({"type": "ADDED", "object": {"kind": "ConfigMap", "apiVersion": "v1",
@@ -150,7 +141,7 @@ async fn a_streaming_list_without_an_end_marker_leads_to_a_list() {
     // The refusal is remembered.
     rig.server.compact();
     rig.server
-        .fail_next(any_watch(), Status::new(410, "Expired", "too old"));
+        .fail_next(any_watch(), Status::failure(410, "Expired", "too old"));
     rig.server.drop_watches();
     let before = rig.lists();
     rig.until("a relist", |rig| rig.lists() > before).await;
@@ -159,9 +150,9 @@ async fn a_streaming_list_without_an_end_marker_leads_to_a_list() {
     rig.end().await;
 }
 
-/// peers 34: the server never sends the end marker and holds the stream open.
+/// peers 34: the server never sends the end of the initial events and holds the stream open.
 #[tokio::test]
-async fn a_streaming_list_that_stalls_leads_to_a_list() {
+async fn stalled_streaming_list_falls_back_to_list() {
     let server = server().await;
     (0..9).for_each(|number| write(&server, number, "red"));
     server.fail(streaming_list(), Fault::Stall { after: 900 }, 1000);
@@ -171,9 +162,9 @@ async fn a_streaming_list_that_stalls_leads_to_a_list() {
     rig.end().await;
 }
 
-/// peers 35, 39: the server knows nothing of streaming lists.
+/// peers 35, 39: the server does not support streaming lists.
 #[tokio::test]
-async fn a_server_without_streaming_lists_is_listed_once() {
+async fn server_without_streaming_lists_is_listed_once() {
     let server = informer_testkit::ApiServer::builder();
     let server = server.streaming_lists(false).start().await.unwrap();
     (0..9).for_each(|number| write(&server, number, "red"));
@@ -185,16 +176,16 @@ async fn a_server_without_streaming_lists_is_listed_once() {
 
 /// peers 5
 #[tokio::test]
-async fn a_version_that_is_too_large_is_dropped_at_once() {
+async fn too_large_version_is_dropped_at_once() {
     for mode in MODES {
         let rig = Rig::synced(mode, 5).await;
-        let expired = Status::new(410, "Expired", "too old resource version");
-        let mut large = Status::new(
+        let expired = Status::failure(410, "Expired", "too old resource version");
+        let mut large = Status::failure(
             504,
             "Timeout",
             "Too large resource version: 750, current: 700",
         );
-        large = large.retry_after(1);
+        large = large.with_retry_after(1);
         rig.server.clear_requests();
         rig.server.fail_next(any_watch(), expired);
         rig.server
@@ -210,7 +201,7 @@ async fn a_version_that_is_too_large_is_dropped_at_once() {
 
 /// peers 28
 #[tokio::test]
-async fn an_object_that_cannot_be_decoded_holds_up_no_other() {
+async fn undecodable_object_delays_no_other() {
     for mode in MODES {
         let server = server().await;
         (0..9).for_each(|number| write(&server, number, "red"));
@@ -219,9 +210,9 @@ async fn an_object_that_cannot_be_decoded_holds_up_no_other() {
         server.create("configmaps", bad).unwrap();
         let rig = Rig::start(server, mode);
         rig.until("all others", |rig| rig.cached().len() == 9).await;
-        assert_eq!(rig.informer.status().reflector.set_aside, 1);
+        assert_eq!(rig.informer.status().reflector.undecodable, 1);
 
-        // A good version heals it, a bad one leaves the last good one in place.
+        // A good version replaces it, a bad one keeps the last good one.
         let patch = |color| json!({"data": {"color": color}});
         let write_bad = |color| {
             let patch = patch(color);
@@ -233,9 +224,9 @@ async fn an_object_that_cannot_be_decoded_holds_up_no_other() {
         rig.agrees().await;
         write_bad(json!([1]));
         write(&rig.server, 1, "green");
-        rig.until("a set-aside object", |rig| {
+        rig.until("an undecodable object", |rig| {
             let status = rig.informer.status().reflector;
-            status.set_aside == 1
+            status.undecodable == 1
                 && rig.cached()["shop/c1"] == crate::rig::listed(&rig.server)["shop/c1"]
         })
         .await;
@@ -244,7 +235,7 @@ async fn an_object_that_cannot_be_decoded_holds_up_no_other() {
         rig.server.delete("configmaps", "default", "bad").unwrap();
         rig.agrees().await;
         assert_eq!(rig.lists(), 1);
-        assert_eq!(rig.informer.status().reflector.set_aside, 0);
+        assert_eq!(rig.informer.status().reflector.undecodable, 0);
         rig.end().await;
     }
 }

@@ -1,10 +1,10 @@
-//! A server, an informer of its config maps, a handler that keeps all it hears, and the checks.
+//! A server, an informer of its config maps, a handler that keeps all events, and the checks.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::future::Future;
 use std::time::Duration;
 
-use informer::http::{HttpConfig, HttpListerWatcher};
+use informer::http::HttpListerWatcher;
 use informer::reflector::BackoffConfig;
 use informer::{
     Client, Event, IndexValues, Indexers, ListMode, QueuePolicy, ReflectorConfig, Registration,
@@ -24,7 +24,6 @@ pub(crate) struct Rig {
     pub(crate) server: ApiServer,
     pub(crate) informer: SharedInformer<ConfigMap>,
     pub(crate) history: History,
-    pub(crate) registration: Registration,
 }
 
 pub(crate) async fn server() -> ApiServer {
@@ -32,7 +31,7 @@ pub(crate) async fn server() -> ApiServer {
     builder.start().await.unwrap()
 }
 
-/// Waits short enough for a test.
+/// Waits and time limits short enough for a test.
 pub(crate) fn config(mode: ListMode) -> ReflectorConfig {
     let backoff = BackoffConfig::default()
         .initial(Duration::from_millis(20))
@@ -41,24 +40,13 @@ pub(crate) fn config(mode: ListMode) -> ReflectorConfig {
         .list_mode(mode)
         .page_size(4)
         .backoff(backoff)
+        .answer_timeout(Duration::from_secs(1))
+        .progress_timeout(Duration::from_secs(1))
         .silence_timeout(Duration::from_secs(2))
 }
 
-pub(crate) fn http() -> HttpConfig {
-    let second = Duration::from_secs(1);
-    HttpConfig::default()
-        .list_answer(second)
-        .list_silence(second)
-        .watch_answer(second)
-}
-
-pub(crate) fn informer_over(
-    client: Client,
-    config: ReflectorConfig,
-    http: HttpConfig,
-) -> SharedInformer<ConfigMap> {
-    let source = HttpListerWatcher::<ConfigMap>::all(client).config(http);
-    SharedInformer::builder(source)
+pub(crate) fn informer_over(client: Client, config: ReflectorConfig) -> SharedInformer<ConfigMap> {
+    SharedInformer::builder(HttpListerWatcher::<ConfigMap>::all(client))
         .reflector_config(config)
         .indexers(Indexers::new().index("color", color))
         .build()
@@ -71,20 +59,19 @@ fn color(object: &ConfigMap, values: &mut IndexValues<'_>) {
 
 impl Rig {
     pub(crate) fn start(server: ApiServer, mode: ListMode) -> Self {
-        Self::start_with(server, config(mode), http())
+        Self::start_with(server, config(mode))
     }
 
-    pub(crate) fn start_with(server: ApiServer, config: ReflectorConfig, http: HttpConfig) -> Self {
+    pub(crate) fn start_with(server: ApiServer, config: ReflectorConfig) -> Self {
         let client = Client::anonymous(&server.url()).unwrap();
-        let informer = informer_over(client, config, http);
+        let informer = informer_over(client, config);
         let history = History::default();
-        let registration = record(&informer, &history);
+        record(&informer, &history);
         informer.start().unwrap();
         Self {
             server,
             informer,
             history,
-            registration,
         }
     }
 
@@ -101,8 +88,8 @@ impl Rig {
     pub(crate) async fn agrees(&self) {
         let agree = async {
             loop {
-                let there = listed(&self.server);
-                let same = self.cached() == there && self.history.live() == there;
+                let listed = listed(&self.server);
+                let same = self.cached() == listed && self.history.live() == listed;
                 if same && self.informer.status().watching {
                     return;
                 }
@@ -174,7 +161,7 @@ impl Rig {
         self.until("a bookmark", |rig| last(rig) != before).await;
     }
 
-    /// Lists that were begun, streaming ones included, further pages not.
+    /// The number of lists requested, streaming ones included, further pages not.
     pub(crate) fn lists(&self) -> usize {
         let requests = self.server.requests();
         let lists = requests.iter().filter(|request| is_list(request));
@@ -200,9 +187,10 @@ impl Rig {
         let port = self.server.address().port();
         let spare = ApiServer::start().await.unwrap();
         let cluster = std::mem::replace(&mut self.server, spare).shutdown().await;
-        let aside = ApiServer::builder().cluster(cluster).start().await.unwrap();
-        change(&aside);
-        self.come_back(port, aside.shutdown().await).await;
+        let elsewhere = ApiServer::builder().cluster(cluster);
+        let elsewhere = elsewhere.start().await.unwrap();
+        change(&elsewhere);
+        self.come_back(port, elsewhere.shutdown().await).await;
     }
 
     pub(crate) async fn come_back(&mut self, port: u16, cluster: Cluster) {
@@ -216,7 +204,6 @@ impl Rig {
     pub(crate) async fn end(self) {
         within(self.informer.stop()).await.unwrap();
         self.history.check();
-        drop(self.registration);
     }
 }
 
@@ -236,12 +223,12 @@ pub(crate) async fn within<F: Future>(future: F) -> F::Output {
 
 pub(crate) fn record(informer: &SharedInformer<ConfigMap>, history: &History) -> Registration {
     let history = history.clone();
-    let told = move |event: Event<ConfigMap>| {
+    let record = move |event: Event<ConfigMap>| {
         history.take(&event);
         std::future::ready(())
     };
     let handler = informer.handler().queue(QueuePolicy::Unbounded);
-    handler.register(told).unwrap()
+    handler.register(record).unwrap()
 }
 
 pub(crate) fn listed(server: &ApiServer) -> BTreeMap<String, Version> {
@@ -303,7 +290,7 @@ pub(crate) fn streaming_list() -> RequestMatcher {
     any_watch().query("sendInitialEvents", "true")
 }
 
-/// What gets the whole state in this mode.
+/// The request for the whole state in this mode.
 pub(crate) fn sync_request(mode: ListMode) -> RequestMatcher {
     match mode {
         ListMode::List => any_list(),

@@ -8,36 +8,36 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use serde_json::json;
 
 use crate::connections::Connections;
-use crate::history::Told;
+use crate::history::Received;
 use crate::rig::{
-    MODES, Rig, any_list, any_watch, config, delete, http, informer_over, listed, server,
-    until_true, within, write,
+    MODES, Rig, any_list, any_watch, config, delete, informer_over, listed, server, until_true,
+    within, write,
 };
 
-/// peers 43, 44, 59: what happened in the gap is heard of once.
+/// peers 43, 44, 59: each change of the gap is received once.
 #[tokio::test]
-async fn what_is_missed_in_a_gap_is_made_up_for() {
+async fn changes_missed_in_gap_are_sent_after_relist() {
     for mode in MODES {
         let mut rig = Rig::synced(mode, 6).await;
         rig.change_while_away(|server| {
             delete(server, 0);
             write(server, 1, "green");
             write(server, 9, "new");
-            // Deleted and made anew.
+            // Recreated.
             delete(server, 2);
             write(server, 2, "green");
             server.compact();
         })
         .await;
         rig.agrees().await;
-        let missed = Told::Deleted {
+        let missed = Received::Deleted {
             final_state_unknown: true,
         };
-        let relist = Told::Updated {
+        let relist = Received::Updated {
             cause: informer::Cause::Relist,
         };
-        let initial = Told::Added { initial: true };
-        let added = Told::Added { initial: false };
+        let initial = Received::Added { initial: true };
+        let added = Received::Added { initial: false };
         assert_eq!(
             rig.history.of("default/c0"),
             [initial.clone(), missed.clone()]
@@ -55,7 +55,7 @@ async fn what_is_missed_in_a_gap_is_made_up_for() {
 
 /// peers 14: the history is still there, so no list is needed.
 #[tokio::test]
-async fn a_restart_with_the_same_data_needs_no_list() {
+async fn restart_with_same_data_causes_no_list() {
     for mode in MODES {
         let mut rig = Rig::synced(mode, 6).await;
         rig.change_while_away(|server| {
@@ -65,7 +65,7 @@ async fn a_restart_with_the_same_data_needs_no_list() {
         .await;
         rig.agrees().await;
         assert_eq!(rig.lists(), 0);
-        let seen = Told::Deleted {
+        let seen = Received::Deleted {
             final_state_unknown: false,
         };
         assert_eq!(rig.history.of("default/c0")[1..], [seen]);
@@ -75,7 +75,7 @@ async fn a_restart_with_the_same_data_needs_no_list() {
 
 /// The server comes back as another one: restored from a backup, or from later.
 #[tokio::test]
-async fn a_server_may_come_back_from_another_time() {
+async fn restarted_server_with_older_or_newer_data_is_followed() {
     for mode in MODES {
         for (seed, later) in [(1, false), (1, true), (2, false), (2, true)] {
             let first = ApiServer::builder()
@@ -115,13 +115,13 @@ async fn a_server_may_come_back_from_another_time() {
     }
 }
 
-/// peers 70: what was written can be read back once the cache has caught up, whatever happens meanwhile.
+/// peers 70: a write can be read once the cache has reached its version, whatever happens meanwhile.
 #[tokio::test]
 async fn writes_are_read_back_through_all_interruptions() {
     for mode in MODES {
         let rig = Rig::synced(mode, 6).await;
         for round in 0..60_usize {
-            let expired = informer_testkit::Status::new(410, "Expired", "too old");
+            let expired = informer_testkit::Status::failure(410, "Expired", "too old");
             match round % 6 {
                 1 => rig.server.drop_watches(),
                 3 => rig.server.end_watches(informer_testkit::StreamEnd::Cut),
@@ -147,12 +147,12 @@ async fn writes_are_read_back_through_all_interruptions() {
 
 /// peers 25, 65: many informers over one client.
 #[tokio::test]
-async fn many_informers_share_a_client() {
+async fn many_informers_sync_over_one_client() {
     let server = server().await;
     (0..5).for_each(|number| write(&server, number, "red"));
     let client = informer::Client::anonymous(&server.url()).unwrap();
     let many: Vec<_> = (0..200)
-        .map(|_| informer_over(client.clone(), config(ListMode::Auto), http()))
+        .map(|_| informer_over(client.clone(), config(ListMode::Auto)))
         .collect();
     many.iter().for_each(|informer| informer.start().unwrap());
     for informer in &many {
@@ -171,16 +171,16 @@ async fn many_informers_share_a_client() {
     }
 }
 
-/// What it is called, the fault that leads to it, and after how many requests it is there.
+/// Its name, the fault that leads to it, and the number of requests until then.
 type Moment = (&'static str, fn(&ApiServer), usize);
 
 /// peers 65: at each of these moments all ends, and no connection is left open.
 #[tokio::test]
-async fn a_stop_at_any_moment_closes_all_connections() {
+async fn stop_in_any_phase_closes_all_connections() {
     let moments: [Moment; 6] = [
         ("at the connection", |_| {}, 0),
         (
-            "before the answer",
+            "before the response",
             |server| server.fail(any_list(), Fault::HoldOpen, 100),
             1,
         ),
@@ -207,7 +207,7 @@ async fn a_stop_at_any_moment_closes_all_connections() {
         fault(&server);
         let between = Connections::to(&server).await;
         let client = informer::Client::anonymous(&between.url()).unwrap();
-        let informer = informer_over(client, config(ListMode::List), http());
+        let informer = informer_over(client, config(ListMode::List));
         let stuck = |_: informer::Event<ConfigMap>| std::future::pending::<()>();
         let registration = informer.add_handler(stuck).unwrap();
         informer.start().unwrap();
@@ -222,9 +222,9 @@ async fn a_stop_at_any_moment_closes_all_connections() {
     }
 }
 
-/// The delete of an object's earlier life comes after its later life has begun.
+/// The deletion of an object is received after it was recreated.
 #[tokio::test]
-async fn a_late_delete_of_an_earlier_life_deletes_nothing() {
+async fn late_deletion_of_older_uid_deletes_nothing() {
     let rig = Rig::synced(ListMode::List, 3).await;
     let object = |uid: &str, version: u64| {
         json!({"kind": "ConfigMap", "apiVersion": "v1", "metadata": {"name": "twin",
@@ -240,16 +240,19 @@ async fn a_late_delete_of_an_earlier_life_deletes_nothing() {
     let body: String = events.iter().map(|event| format!("{event}\n")).collect();
     rig.server.fail_next(any_watch(), Answer::json(200, body));
     rig.server.drop_watches();
-    rig.until("the second life", |rig| {
+    rig.until("the recreated object", |rig| {
         rig.history.of("default/twin").len() >= 4
     })
     .await;
-    let told = rig.history.of("default/twin");
-    let missed = Told::Deleted {
+    let received = rig.history.of("default/twin");
+    let missed = Received::Deleted {
         final_state_unknown: true,
     };
-    assert_eq!(told[1], missed);
-    assert!(matches!(told[2], Told::Added { .. }) && matches!(told[3], Told::Updated { .. }));
+    assert_eq!(received[1], missed);
+    assert!(
+        matches!(received[2], Received::Added { .. })
+            && matches!(received[3], Received::Updated { .. })
+    );
     assert_eq!(rig.cached()["default/twin"], ("two".to_owned(), now + 4));
 
     // The server never had that object and is behind what the script claimed: a list sets it right.
@@ -261,7 +264,7 @@ async fn a_late_delete_of_an_earlier_life_deletes_nothing() {
         )
     });
     rig.server.compact();
-    let expired = informer_testkit::Status::new(410, "Expired", "too old");
+    let expired = informer_testkit::Status::failure(410, "Expired", "too old");
     rig.server
         .end_watches(informer_testkit::StreamEnd::Error(expired));
     rig.agrees().await;

@@ -2,20 +2,18 @@
 
 use std::time::Duration;
 
-use informer::ListMode;
+use informer::{ListMode, ReflectorConfig};
 use informer_testkit::{Answer, Fault, RequestRecord, Status, StreamEnd};
 
-use crate::rig::{
-    MODES, Rig, any_watch, config, delete, http, is_list, server, sync_request, write,
-};
+use crate::rig::{MODES, Rig, any_watch, config, delete, is_list, server, sync_request, write};
 
 fn expired(reason: &str) -> Status {
-    Status::new(410, reason, "too old resource version: 5 (9)")
+    Status::failure(410, reason, "too old resource version: 5 (9)")
 }
 
 /// peers 1, 3: the list gives the same version again and again, and watches refuse it.
 #[tokio::test]
-async fn a_version_that_no_watch_takes_leads_to_a_list_without_version() {
+async fn version_refused_by_every_watch_leads_to_list_without_version() {
     let rig = Rig::synced(ListMode::List, 5).await;
     for fault in [
         Fault::from(expired("Expired")),
@@ -47,7 +45,7 @@ async fn a_version_that_no_watch_takes_leads_to_a_list_without_version() {
 
 /// peers 2, 3
 #[tokio::test]
-async fn an_expired_watch_is_followed_by_one_list() {
+async fn expired_watch_leads_to_one_list() {
     for mode in MODES {
         let faults = [
             Fault::ErrorEvent(expired("Expired")),
@@ -72,7 +70,7 @@ async fn an_expired_watch_is_followed_by_one_list() {
 
 /// peers 2: in the middle of a watch.
 #[tokio::test]
-async fn a_watch_may_expire_while_it_is_open() {
+async fn watch_expiring_while_open_leads_to_list() {
     for mode in MODES {
         let rig = Rig::synced(mode, 5).await;
         rig.server.clear_requests();
@@ -89,7 +87,7 @@ async fn a_watch_may_expire_while_it_is_open() {
 
 /// peers 4: a watch from a stale version closes at once, cleanly and without a byte.
 #[tokio::test]
-async fn watches_that_close_at_once_are_no_busy_loop_and_lead_to_a_list() {
+async fn watches_closing_at_once_back_off_and_lead_to_list() {
     for mode in MODES {
         let rig = Rig::synced(mode, 5).await;
         rig.server.clear_requests();
@@ -107,7 +105,7 @@ async fn watches_that_close_at_once_are_no_busy_loop_and_lead_to_a_list() {
 
 /// peers 14: a normal close.
 #[tokio::test]
-async fn clean_closes_cause_no_list() {
+async fn watch_closed_cleanly_causes_no_list() {
     for mode in MODES {
         let rig = Rig::synced(mode, 5).await;
         rig.server.clear_requests();
@@ -128,8 +126,8 @@ async fn clean_closes_cause_no_list() {
 
 /// peers 16
 #[tokio::test]
-async fn too_many_requests_cause_a_wait_and_no_list() {
-    let busy = Status::new(429, "TooManyRequests", "later").retry_after(1);
+async fn too_many_requests_delays_watch_without_list() {
+    let busy = Status::failure(429, "TooManyRequests", "later").with_retry_after(1);
     let text = Answer::text(429, "Too many requests").header("retry-after", "1");
     for fault in [busy.clone().into(), Fault::ErrorEvent(busy), text.into()] {
         let rig = Rig::synced(ListMode::Stream, 5).await;
@@ -149,8 +147,8 @@ async fn too_many_requests_cause_a_wait_and_no_list() {
 
 /// peers 17
 #[tokio::test]
-async fn internal_errors_cause_watches_first_and_then_a_list() {
-    let internal = Status::new(500, "InternalError", "etcd has no leader");
+async fn internal_errors_retry_watch_before_list() {
+    let internal = Status::failure(500, "InternalError", "etcd has no leader");
     for fault in [Fault::from(internal.clone()), Fault::ErrorEvent(internal)] {
         let rig = Rig::synced(ListMode::List, 5).await;
         for (errors, lists) in [(2, 0), (4, 1)] {
@@ -169,7 +167,7 @@ async fn internal_errors_cause_watches_first_and_then_a_list() {
 
 /// peers 33: at every byte of two events.
 #[tokio::test]
-async fn a_watch_may_break_off_at_any_byte() {
+async fn watch_cut_at_any_byte_is_resumed() {
     let rig = Rig::synced(ListMode::List, 5).await;
     rig.server.clear_requests();
     for after in (0..1200).step_by(23) {
@@ -189,9 +187,9 @@ async fn a_watch_may_break_off_at_any_byte() {
     rig.end().await;
 }
 
-/// peers 24: a watch that is never answered, and one that is answered with what is no watch.
+/// peers 24: a watch without a response, and responses that are no watch.
 #[tokio::test]
-async fn a_watch_that_opens_badly_is_opened_again() {
+async fn watch_with_invalid_response_is_opened_again() {
     let html = Answer::text(502, "<html>Bad Gateway</html>").header("content-type", "text/html");
     let faults = [
         Fault::HoldOpen,
@@ -207,18 +205,18 @@ async fn a_watch_that_opens_badly_is_opened_again() {
         Answer::json(200, "{\"type\":\"ADDED\",\"object\":{\"metadata\":{}}}\n").into(),
         Answer::json(200, "{\"type\":\"ERROR\",\"object\":\"oh\"}\n").into(),
         Answer::json(200, "{\"type\":\"BOOKMARK\",\"object\":{}}\n").into(),
-        Status::new(400, "BadRequest", "what?").into(),
-        Status::new(401, "Unauthorized", "Unauthorized").into(),
-        Status::new(403, "Forbidden", "no").into(),
-        Status::new(404, "NotFound", "no such resource").into(),
-        Status::new(405, "MethodNotAllowed", "no watch").into(),
+        Status::failure(400, "BadRequest", "what?").into(),
+        Status::failure(401, "Unauthorized", "Unauthorized").into(),
+        Status::failure(403, "Forbidden", "no").into(),
+        Status::failure(404, "NotFound", "no such resource").into(),
+        Status::failure(405, "MethodNotAllowed", "no watch").into(),
     ];
     for mode in MODES {
         for fault in &faults {
             let server = server().await;
             (0..5).for_each(|number| write(&server, number, "red"));
-            let limits = http().watch_answer(Duration::from_millis(300));
-            let rig = Rig::start_with(server, config(mode), limits);
+            let config = config(mode).silence_timeout(Duration::from_secs(1));
+            let rig = Rig::start_with(server, config);
             rig.agrees().await;
             rig.server.clear_requests();
             rig.server.fail(any_watch(), fault.clone(), 3);
@@ -233,9 +231,9 @@ async fn a_watch_that_opens_badly_is_opened_again() {
     }
 }
 
-/// peers 22, 23: the stream is open and nothing comes, not even the bookmarks that came before.
+/// peers 22, 23: the stream is open and sends nothing, not even the bookmarks that it sent before.
 #[tokio::test]
-async fn a_silent_watch_is_opened_again_without_a_list() {
+async fn silent_watch_is_opened_again_without_list() {
     let rig = Rig::synced(ListMode::List, 5).await;
     rig.has_bookmarks().await;
     rig.server
@@ -250,10 +248,10 @@ async fn a_silent_watch_is_opened_again_without_a_list() {
     rig.end().await;
 }
 
-/// client-go map: waits end when the informer is stopped, wherever it is.
+/// client-go map: every wait ends when the informer is stopped.
 #[tokio::test]
-async fn it_stops_at_once_wherever_it_is() {
-    let busy = Status::new(429, "TooManyRequests", "later").retry_after(200);
+async fn informer_stops_at_once_in_any_phase() {
+    let busy = Status::failure(429, "TooManyRequests", "later").with_retry_after(200);
     for mode in MODES {
         for fault in [
             Fault::HoldOpen,
@@ -263,7 +261,7 @@ async fn it_stops_at_once_wherever_it_is() {
             let server = server().await;
             (0..9).for_each(|number| write(&server, number, "red"));
             server.fail(sync_request(mode), fault, 1000);
-            let rig = Rig::start_with(server, config(mode), informer::http::HttpConfig::default());
+            let rig = Rig::start_with(server, ReflectorConfig::default().list_mode(mode));
             rig.until("a request", |rig| rig.lists() > 0).await;
             tokio::time::sleep(Duration::from_millis(100)).await;
             rig.end().await;
