@@ -6,7 +6,7 @@ use anyhow::{Context as _, bail};
 
 use crate::cmd::Cmd;
 use crate::workspace::{Package, Workspace};
-use crate::{interleavings, tidy};
+use crate::{interleavings, mutants, tidy};
 
 /// One step.
 pub(super) struct Step {
@@ -31,6 +31,11 @@ pub(super) const STEPS: &[Step] = &[
         name: "tidy",
         about: "what no other tool checks",
         run: |_| tidy::run(&[]),
+    },
+    Step {
+        name: "mutants",
+        about: "every seeded bug applies and has its test",
+        run: |_| mutants::run(&["--check".to_owned()]),
     },
     Step {
         name: "clippy",

@@ -1,246 +1,219 @@
-//! `cargo xtask mutants`: seeds bugs one after another, and checks that for each the test fails that must see it.
+//! `cargo xtask mutants`: applies seeded bugs one after another, and checks that for each the test fails that must.
 
-mod list;
+mod patch;
+mod scratch;
+mod trial;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
-use serde_json::Value;
 
+use self::patch::Patch;
+use self::scratch::Scratch;
+use self::trial::{Outcome, Trials};
 use crate::cmd::Cmd;
-use crate::workspace;
+use crate::workspace::Workspace;
 
 pub(crate) const ABOUT: &str = "\
-Seeded bugs, each of which must make a named test fail. Built once, in target/mutants.
-  --list         show them with their tests
-  anything else  the names, or the beginnings of names, of those to run";
+Seeded bugs, patches in xtask/mutants: each must compile and make its test fail.
+  NAME, CRATE         only those whose names begin so, or whose test is in that crate
+  --changed[=REV]     only those of files that changed since a revision
+                      (origin/main, without such a branch HEAD~)
+  --check             only whether each applies and its test exists; builds nothing
+  --list              only show them with their tests";
 
-/// The variable that chooses the bug. `informer_store::mutant!` reads it.
-const CHOSEN: &str = "INFORMER_MUTANT";
+/// Where the patches are, from the root of the workspace.
+const FOLDER: &str = "xtask/mutants";
 
-/// A test that runs for longer hangs, which counts as failing.
-const LIMIT: Duration = Duration::from_secs(300);
-
-/// One seeded bug and the test that must see it.
-#[derive(Debug, Clone, Copy)]
-struct Mutant {
-    name: &'static str,
-    package: &'static str,
-    /// The name of the test binary, or `lib` for unit tests.
-    binary: &'static str,
-    /// The whole name of the test.
-    test: &'static str,
+/// What the command line asked for.
+#[derive(Debug, Default, PartialEq)]
+struct Options {
+    /// Beginnings of names, or names of crates; all if empty.
+    names: Vec<String>,
+    changed: bool,
+    /// The revision that `--changed` compares with.
+    since: Option<String>,
+    check: bool,
+    list: bool,
 }
 
-impl Mutant {
-    fn place(&self) -> String {
-        format!("{} {} {}", self.package, self.binary, self.test)
-    }
-}
-
-/// How one test ended.
-#[derive(Debug, PartialEq, Eq)]
-enum Outcome {
-    Passed,
-    Failed,
-    HungUp,
-    /// There is no such test.
-    Missing,
-}
-
-/// Builds with the bugs in place, then runs them.
+/// Tries the chosen bugs; an error if one is not seen, or not fit to be tried.
 pub(crate) fn run(arguments: &[String]) -> anyhow::Result<()> {
-    let given: Vec<_> = arguments.iter().filter(|a| *a != "--").collect();
-    let names: Vec<_> = given.iter().filter(|a| !a.starts_with("--")).collect();
-    let chosen: Vec<_> = list::MUTANTS
-        .iter()
-        .filter(|m| names.is_empty() || names.iter().any(|name| m.name.starts_with(name.as_str())))
-        .collect();
-    if let Some(unknown) = given
-        .iter()
-        .find(|a| a.starts_with("--") && **a != "--list")
-    {
-        bail!("there is no option `{unknown}`");
-    }
-    if given.iter().any(|argument| *argument == "--list") {
-        for mutant in &chosen {
-            println!("{:<36} {}", mutant.name, mutant.place());
+    let options = Options::parse(arguments)?;
+    let workspace = Workspace::load()?;
+    let patches = choose(&workspace, &options)?;
+    if options.list {
+        for patch in &patches {
+            println!("{:<44} {}", patch.name, patch.place());
         }
         return Ok(());
     }
-    if chosen.is_empty() {
-        bail!("no seeded bug has such a name; `cargo xtask mutants --list` shows them");
+    let unfit = unfit(&workspace, &patches)?;
+    if !unfit.is_empty() {
+        bail!("{}", unfit.join("\n"));
     }
-    let root = workspace::root();
-    let binaries = build(&root, &chosen)?;
-    let missed = try_all(&root, &binaries, &chosen)?;
+    if options.check {
+        println!("{} seeded bugs, each applies", patches.len());
+        return Ok(());
+    }
+    if patches.is_empty() {
+        println!("no seeded bug is about what changed");
+        return Ok(());
+    }
+    let scratch = Scratch::of(&workspace)?;
+    let missed = try_all(&workspace, &scratch, &patches)?;
     if !missed.is_empty() {
-        bail!("not seen: {}", missed.join(", "));
+        bail!(
+            "{} of {}: {}",
+            missed.len(),
+            patches.len(),
+            missed.join(", ")
+        );
     }
-    println!("{} seeded bugs, each seen by its test", chosen.len());
+    println!("{} seeded bugs, each seen by its test", patches.len());
     Ok(())
 }
 
-/// Runs each bug's test without and with the bug. Returns the names of those that nobody saw.
-fn try_all(
-    root: &Path,
-    binaries: &Binaries,
-    chosen: &[&Mutant],
-) -> anyhow::Result<Vec<&'static str>> {
-    let mut sound = BTreeSet::new();
-    let mut missed = Vec::new();
-    for mutant in chosen {
-        let binary = binaries
-            .get(&(mutant.package, mutant.binary))
-            .with_context(|| format!("there is no test binary for {}", mutant.place()))?;
-        let dir = root.join("crates").join(mutant.package);
-        if sound.insert(mutant.place()) {
-            match run_test(binary, &dir, mutant.test, "")? {
-                Outcome::Passed => {}
-                outcome => bail!("without a bug: {outcome:?} {}", mutant.place()),
+impl Options {
+    fn parse(arguments: &[String]) -> anyhow::Result<Self> {
+        let mut options = Self::default();
+        for argument in arguments.iter().filter(|argument| *argument != "--") {
+            match argument.split_once('=').unwrap_or((argument, "")) {
+                ("--changed", since) => {
+                    options.changed = true;
+                    options.since = Some(since.to_owned()).filter(|since| !since.is_empty());
+                }
+                ("--check", "") => options.check = true,
+                ("--list", "") => options.list = true,
+                (option, _) if option.starts_with('-') => bail!("there is no option `{argument}`"),
+                _ => options.names.push(argument.clone()),
             }
         }
-        let started = Instant::now();
-        let outcome = run_test(binary, &dir, mutant.test, mutant.name)?;
-        let seen = outcome != Outcome::Passed;
+        Ok(options)
+    }
+}
+
+/// Reads all patches and returns the chosen ones, in the order of their names.
+fn choose(workspace: &Workspace, options: &Options) -> anyhow::Result<Vec<Patch>> {
+    let mut patches = patch::read_all(&workspace.root.join(FOLDER))?;
+    for name in &options.names {
+        if !patches.iter().any(|patch| patch.is_called(name)) {
+            bail!(
+                "no seeded bug or crate is called `{name}`; `cargo xtask mutants --list` shows them"
+            );
+        }
+    }
+    let is_named = |patch: &Patch| options.names.iter().any(|name| patch.is_called(name));
+    patches.retain(|patch| options.names.is_empty() || is_named(patch));
+    if options.changed {
+        let changed = changed_files(&workspace.root, options.since.as_deref())?;
+        patches.retain(|patch| patch.is_about(&changed));
+    }
+    Ok(patches)
+}
+
+/// The files that differ from a revision, committed or not, from the root.
+fn changed_files(root: &Path, since: Option<&str>) -> anyhow::Result<BTreeSet<PathBuf>> {
+    let since = match since {
+        Some(since) => since,
+        None => {
+            let exists = Cmd::new("git").words("rev-parse --verify --quiet origin/main");
+            let exists = exists.dir(root).output().is_ok();
+            if exists { "origin/main" } else { "HEAD~" }
+        }
+    };
+    let git = || Cmd::new("git").dir(root);
+    let tracked = git().words("diff --name-only -z").arg(since).output();
+    let tracked = tracked.with_context(|| format!("what changed since {since}"))?;
+    let new = git()
+        .words("ls-files -z --others --exclude-standard")
+        .output()?;
+    let paths = tracked.split('\0').chain(new.split('\0'));
+    Ok(paths
+        .filter(|path| !path.is_empty())
+        .map(PathBuf::from)
+        .collect())
+}
+
+/// Why patches cannot be tried: they do not apply to the tree as it is, or their test is not in it.
+fn unfit(workspace: &Workspace, patches: &[Patch]) -> anyhow::Result<Vec<String>> {
+    let mut unfit = Vec::new();
+    for patch in patches {
+        if let Err(reason) = patch.find_test(workspace) {
+            unfit.push(format!("{}: {reason}", patch.name));
+        }
+        let check = Cmd::new("git").words("apply --check").arg(&patch.file);
+        if let Err(error) = check.dir(&workspace.root).output() {
+            unfit.push(format!("{}: does not apply: {error:#}", patch.name));
+        }
+    }
+    Ok(unfit)
+}
+
+/// Runs each bug's test without and with the bug. Returns what was wrong with those that were not seen.
+fn try_all(
+    workspace: &Workspace,
+    scratch: &Scratch,
+    patches: &[Patch],
+) -> anyhow::Result<Vec<String>> {
+    let mut trials = Trials::new(workspace, scratch);
+    // First all without a bug, so that a test that fails anyway is found before hours of work.
+    for patch in patches {
+        match trials.sound(patch)? {
+            Outcome::Passed => {}
+            outcome => bail!("without a bug {outcome}: {}", patch.place()),
+        }
+    }
+    let mut missed = Vec::new();
+    for (index, patch) in patches.iter().enumerate() {
+        let (outcome, took) = trials.with_bug(patch)?;
+        let word = if outcome.is_seen() { "seen" } else { "MISSED" };
         println!(
-            "{:<6} {:<36} {outcome:?} {} ({:.1} s)",
-            if seen { "seen" } else { "MISSED" },
-            mutant.name,
-            mutant.place(),
-            started.elapsed().as_secs_f64()
+            "{word:<6} {}/{} {:<44} {outcome}: {} ({:.1} s)",
+            index + 1,
+            patches.len(),
+            patch.name,
+            patch.place(),
+            took.as_secs_f64()
         );
-        if !seen {
-            missed.push(mutant.name);
+        if !outcome.is_seen() {
+            missed.push(format!("{} {outcome}", patch.name));
         }
     }
     Ok(missed)
-}
-
-type Binaries = BTreeMap<(&'static str, &'static str), PathBuf>;
-
-/// Builds the test binaries that are needed, with the bugs in place.
-fn build(root: &Path, chosen: &[&Mutant]) -> anyhow::Result<Binaries> {
-    let wanted: BTreeSet<_> = chosen.iter().map(|m| (m.package, m.binary)).collect();
-    let mut flags = std::env::var("RUSTFLAGS").unwrap_or_default();
-    flags.push_str(" --cfg informer_mutants");
-    let mut binaries = Binaries::new();
-    for (package, binary) in wanted {
-        let which = match binary {
-            "lib" => "--lib".to_owned(),
-            test => format!("--test {test}"),
-        };
-        // Hundreds of lives of an informer: optimised, as `cargo xtask sim` builds it.
-        let profile = if package == list::SIM { "sim" } else { "test" };
-        let output = Cmd::cargo()
-            .dir(root)
-            .env("RUSTFLAGS", flags.trim())
-            .env("CARGO_TARGET_DIR", root.join("target/mutants"))
-            .words("test --all-features --no-run --message-format json --package")
-            .arg(package)
-            .words("--profile")
-            .arg(profile)
-            .words(&which)
-            .output()?;
-        let path = executable(&output)
-            .with_context(|| format!("cargo built no test binary {binary} of {package}"))?;
-        binaries.insert((package, binary), path);
-    }
-    Ok(binaries)
-}
-
-/// The test binary among cargo's messages. The programs of the package are built with it.
-fn executable(messages: &str) -> Option<PathBuf> {
-    let messages = messages.lines().rev();
-    let mut parsed = messages.filter_map(|line| serde_json::from_str::<Value>(line).ok());
-    parsed.find_map(|message| {
-        let test = message.get("profile")?.get("test")?.as_bool()?;
-        let path = message.get("executable")?.as_str()?;
-        test.then(|| PathBuf::from(path))
-    })
-}
-
-/// Runs one test in a process of its own, with this bug.
-fn run_test(binary: &Path, dir: &Path, test: &str, bug: &str) -> anyhow::Result<Outcome> {
-    let mut report = tempfile::tempfile().context("make a file for the test's output")?;
-    let mut child = Command::new(binary)
-        .args(["--exact", test])
-        .current_dir(dir)
-        .env(CHOSEN, bug)
-        // What fails here is no regression to keep.
-        .env("PROPTEST_DISABLE_FAILURE_PERSISTENCE", "1")
-        .stdin(Stdio::null())
-        .stdout(report.try_clone().context("share the file")?)
-        .stderr(Stdio::null())
-        .spawn()
-        .with_context(|| format!("run {}", binary.display()))?;
-    let started = Instant::now();
-    let status = loop {
-        if let Some(status) = child.try_wait().context("wait for the test")? {
-            break status;
-        }
-        if started.elapsed() > LIMIT {
-            child.kill().context("end a test that hangs")?;
-            child.wait().context("wait for the test")?;
-            return Ok(Outcome::HungUp);
-        }
-        std::thread::sleep(Duration::from_millis(20));
-    };
-    if !status.success() {
-        return Ok(Outcome::Failed);
-    }
-    let mut text = String::new();
-    std::io::Seek::rewind(&mut report).context("read the test's output")?;
-    std::io::Read::read_to_string(&mut report, &mut text).context("read the test's output")?;
-    Ok(if text.contains("test result: ok. 1 passed") {
-        Outcome::Passed
-    } else {
-        Outcome::Missing
-    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn seeded_under(dir: &Path, found: &mut BTreeSet<String>) {
-        for entry in std::fs::read_dir(dir).expect("a folder") {
-            let path = entry.expect("an entry").path();
-            if path.is_dir() {
-                seeded_under(&path, found);
-            } else if path.extension().is_some_and(|extension| extension == "rs") {
-                let text = std::fs::read_to_string(&path).expect("a source");
-                let places = text.split("mutant!(\"").skip(1);
-                found.extend(places.filter_map(|rest| Some(rest.split_once('"')?.0.to_owned())));
-            }
-        }
+    fn parse(line: &str) -> anyhow::Result<Options> {
+        Options::parse(&line.split(' ').map(str::to_owned).collect::<Vec<_>>())
     }
 
     #[test]
-    fn every_seeded_bug_is_in_the_list_and_the_other_way_round() {
-        let mut seeded = BTreeSet::new();
-        for entry in std::fs::read_dir(workspace::root().join("crates")).expect("the crates") {
-            let sources = entry.expect("a crate").path().join("src");
-            if sources.is_dir() {
-                seeded_under(&sources, &mut seeded);
-            }
-        }
-        // It is the example in the docs of the macro.
-        seeded.remove("name");
-        let listed: BTreeSet<_> = list::MUTANTS.iter().map(|m| m.name.to_owned()).collect();
-        assert_eq!(seeded, listed);
-        assert_eq!(listed.len(), list::MUTANTS.len(), "names are unique");
+    fn options_and_names_are_read() {
+        let options = parse("store-x informer-shared --changed --check").expect("valid");
+        assert_eq!(options.names, ["store-x", "informer-shared"]);
+        assert!(options.changed && options.check && !options.list && options.since.is_none());
+        let options = parse("--changed=v1").expect("valid");
+        assert_eq!(options.since.as_deref(), Some("v1"));
+        assert!(parse("--chekc").is_err() && parse("--check=x").is_err());
     }
 
     #[test]
-    fn the_executable_is_found_among_the_messages() {
-        let messages = "{\"reason\":\"compiler-artifact\",\"executable\":null}\n\
-            {\"executable\":\"/t/deps/model-1\",\"profile\":{\"test\":true}}\n\
-            {\"executable\":\"/t/program\",\"profile\":{\"test\":false}}\n\
-            {\"reason\":\"build-finished\"}\n";
-        assert_eq!(executable(messages), Some(PathBuf::from("/t/deps/model-1")));
+    fn every_patch_of_this_tree_applies_and_has_its_test() {
+        let workspace = Workspace::load().expect("cargo metadata works here");
+        let patches = choose(&workspace, &Options::default()).expect("they can be read");
+        assert!(!patches.is_empty());
+        assert_eq!(unfit(&workspace, &patches).expect("git works"), [""; 0]);
+    }
+
+    #[test]
+    fn a_name_that_nothing_has_is_refused() {
+        let workspace = Workspace::load().expect("cargo metadata works here");
+        let options = parse("no-such-bug").expect("valid");
+        assert!(choose(&workspace, &options).is_err());
     }
 }

@@ -72,6 +72,12 @@ const LAYERS: &[Place] = &[
         layer: 5,
         not: HTTP,
     },
+    // Beside the core, which uses nothing of it.
+    Place {
+        name: "informer-tools",
+        layer: 5,
+        not: HTTP,
+    },
     Place {
         name: "informer",
         layer: 6,
