@@ -5,9 +5,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
-use informer::http::{HttpConfig, HttpListerWatcher};
+use informer::http::HttpListerWatcher;
 use informer::reflector::{BackoffConfig, Report};
-use informer::{Client, ListMode, Metadata, ReflectorConfig, ResourceVersion, SharedInformer};
+use informer::{
+    Client, ListMode, PartialObjectMetadata, ReflectorConfig, ResourceVersion, SharedInformer,
+};
 use parking_lot::Mutex;
 
 use crate::observed::LIMIT;
@@ -22,7 +24,7 @@ const NAMED: usize = 5;
 
 /// An informer of pods that keeps only their metadata.
 pub(crate) struct Following {
-    informer: SharedInformer<Metadata>,
+    informer: SharedInformer<PartialObjectMetadata>,
     failures: Arc<Mutex<Vec<String>>>,
 }
 
@@ -34,18 +36,17 @@ impl Following {
 
     /// The same, with a setting of its own.
     pub(crate) fn start_with(client: &Client, config: ReflectorConfig) -> anyhow::Result<Self> {
-        let limits = HttpConfig::default()
-            .list_answer(ANSWER)
-            .list_silence(ANSWER)
-            .watch_answer(ANSWER);
         let pods = Kind::Pods.resource();
-        let source = HttpListerWatcher::<Metadata>::new(client.clone(), pods).config(limits);
+        let source = HttpListerWatcher::<PartialObjectMetadata>::new(client.clone(), pods);
         let failures = Arc::<Mutex<Vec<String>>>::default();
         let told = Arc::clone(&failures);
-        let config = config.backoff(BackoffConfig::default().max(Duration::from_secs(1)));
+        let config = config
+            .answer_timeout(ANSWER)
+            .progress_timeout(ANSWER)
+            .backoff(BackoffConfig::default().max(Duration::from_secs(1)));
         let informer = SharedInformer::builder(source)
             .reflector_config(config)
-            .watch_error_handler(move |report: &Report<'_>| {
+            .watch_error_handler(move |report: &Report| {
                 if matches!(report, Report::Failed { .. }) {
                     told.lock().push(report.to_string());
                 }

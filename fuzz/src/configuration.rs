@@ -7,7 +7,7 @@ pub fn kubeconfig(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else {
         return;
     };
-    let Some(kubeconfig) = told(Kubeconfig::from_yaml(text, "/etc/kube/config")) else {
+    let Some(kubeconfig) = checked(Kubeconfig::from_yaml(text, "/etc/kube/config")) else {
         return;
     };
     // What is fed here must not choose files of this machine.
@@ -24,7 +24,7 @@ pub fn kubeconfig(bytes: &[u8]) {
             config.as_ref().map(|config| format!("{config:?}")).ok(),
             again.as_ref().map(|config| format!("{config:?}")).ok()
         );
-        if let Some(config) = told(config) {
+        if let Some(config) = checked(config) {
             used(&config);
         }
     }
@@ -34,7 +34,7 @@ pub fn kubeconfig(bytes: &[u8]) {
 pub fn exec_credential(bytes: &[u8]) {
     for version in [ExecVersion::V1, ExecVersion::V1Beta1] {
         let program = ExecConfig::new(version, "get-token");
-        let Some(credential) = told(program.credential(bytes)) else {
+        let Some(credential) = checked(program.credential(bytes)) else {
             continue;
         };
         assert!(credential.token.is_some() || credential.client_certificate.is_some());
@@ -47,7 +47,7 @@ pub fn server(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else {
         return;
     };
-    if let Some(cluster) = told(Cluster::new(text)) {
+    if let Some(cluster) = checked(Cluster::new(text)) {
         plain(&cluster.server);
         // What was read once reads as the same.
         let again = Cluster::new(cluster.server.as_str());
@@ -75,7 +75,7 @@ fn plain(server: &Url) {
 }
 
 /// The value; an error says something.
-fn told<T, E: std::error::Error>(result: Result<T, E>) -> Option<T> {
+fn checked<T, E: std::error::Error>(result: Result<T, E>) -> Option<T> {
     match result {
         Ok(value) => Some(value),
         Err(error) => {

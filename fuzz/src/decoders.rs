@@ -1,8 +1,8 @@
 //! One function for each decoder. A test of `informer-wire` includes this file.
 
 use informer_wire::{
-    Compact, DecodeOptions, Decoded, Dynamic, FromWire, ListDecoder, Metadata, Resource, Status,
-    View, WatchDecoder, WatchEvent, WireFormat, decode_object,
+    Compact, DecodeOptions, Decoded, Dynamic, FromWire, ListDecoder, PartialObjectMetadata,
+    Resource, Status, View, WatchDecoder, WatchEvent, WireFormat, decode_object,
 };
 use serde_json::Value;
 
@@ -41,7 +41,7 @@ pub fn object(bytes: &[u8]) {
             .drop_path("/spec/extra/*/0")
             .drop_path("/spec/volumes")
             .drop_annotation("note");
-        let _ = decode_object::<Metadata>(format, bytes, &pruned);
+        let _ = decode_object::<PartialObjectMetadata>(format, bytes, &pruned);
     }
 }
 
@@ -54,7 +54,8 @@ pub fn status(bytes: &[u8]) {
         Some("application/vnd.kubernetes.protobuf"),
     ] {
         let status = Status::from_response(500, content_type, bytes);
-        assert!(!status.message.is_empty());
+        assert!(!status.message.trim().is_empty());
+        assert!(status.code >= 400);
         assert_eq!(status.status, "Failure");
     }
 }
@@ -77,7 +78,7 @@ fn list(format: WireFormat, bytes: &[u8]) {
         read_list::<Value>(format, &[bytes]),
         read_list::<Value>(format, &[start, end])
     );
-    read_list::<Metadata>(format, &[bytes]);
+    read_list::<PartialObjectMetadata>(format, &[bytes]);
     read_list::<Compact<Value>>(format, &[bytes]);
 }
 
@@ -87,7 +88,7 @@ fn watch(format: WireFormat, bytes: &[u8]) {
         read_watch::<Value>(format, &[bytes]),
         read_watch::<Value>(format, &[start, end])
     );
-    read_watch::<Metadata>(format, &[bytes]);
+    read_watch::<PartialObjectMetadata>(format, &[bytes]);
     read_watch::<Compact<Value>>(format, &[bytes]);
 }
 
@@ -133,7 +134,7 @@ fn read_watch<K: FromWire + Shown>(format: WireFormat, pushes: &[&[u8]]) -> Vec<
 fn shown<K: Shown>(item: &Decoded<K>) -> String {
     match item {
         Decoded::Object(object) => object.shown(),
-        Decoded::SetAside(aside) => format!("{aside:?}"),
+        Decoded::Undecodable(undecodable) => format!("{undecodable:?}"),
         _ => "unchanged".to_owned(),
     }
 }
@@ -148,7 +149,7 @@ impl Shown for Value {
     }
 }
 
-impl Shown for Metadata {
+impl Shown for PartialObjectMetadata {
     fn shown(&self) -> String {
         format!("{self:?}")
     }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use anyhow::Context;
 use informer::store::{NAMESPACE_INDEX, Snapshot};
 use informer::wire::DecodeError;
-use informer::{Compact, Dynamic, IndexValues, Indexers, Metadata, Object, ObjectKey};
+use informer::{Compact, Dynamic, IndexValues, Indexers, Object, ObjectKey, PartialObjectMetadata};
 use k8s_openapi::api::core::v1::Pod;
 use serde_json::Value;
 
@@ -52,7 +52,7 @@ impl Judged for Compact<Pod> {
     }
 }
 
-impl Judged for Metadata {
+impl Judged for PartialObjectMetadata {
     fn json(&self) -> anyhow::Result<Value> {
         Ok(serde_json::json!({
             "apiVersion": self.api_version(),

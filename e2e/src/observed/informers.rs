@@ -9,7 +9,7 @@ use informer::reflector::Report;
 use informer::shared::InformerStatus;
 use informer::wire::WireFormat;
 use informer::{
-    Client, Compact, Dynamic, Event, FromWire, Metadata, QueuePolicy, Registration,
+    Client, Compact, Dynamic, Event, FromWire, PartialObjectMetadata, QueuePolicy, Registration,
     ResourceVersion, SharedInformer,
 };
 use k8s_openapi::api::core::v1::Pod;
@@ -30,7 +30,7 @@ pub(super) fn start(setup: Setup, client: Client) -> anyhow::Result<Box<dyn Obse
         (Form::Compact, Kind::Widgets) | (Form::Dynamic, _) => {
             Running::<Dynamic>::boxed(setup, client)
         }
-        (Form::Metadata, _) => Running::<Metadata>::boxed(setup, client),
+        (Form::Metadata, _) => Running::<PartialObjectMetadata>::boxed(setup, client),
     }
 }
 
@@ -62,7 +62,7 @@ impl<K: Judged + FromWire> Running<K> {
             .name(setup.to_string())
             .reflector_config(setup.config())
             .indexers(indexers())
-            .watch_error_handler(move |report: &Report<'_>| reported.lock().take(report))
+            .watch_error_handler(move |report: &Report| reported.lock().take(report))
             .build()?;
         let running = Self {
             setup,

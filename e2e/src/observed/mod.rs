@@ -187,7 +187,7 @@ pub(crate) struct Troubles {
 }
 
 impl Troubles {
-    fn take(&mut self, report: &Report<'_>) {
+    fn take(&mut self, report: &Report) {
         let Report::Failed { during, error, .. } = report else {
             self.oddities.push(report.to_string());
             return;

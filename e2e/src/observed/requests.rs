@@ -68,7 +68,7 @@ impl<L: ListerWatcher> ListerWatcher for Counted<L> {
     type List = L::List;
     type Watch = L::Watch;
 
-    async fn list(&self, request: ListRequest) -> Result<L::List, ListWatchError> {
+    async fn list(&self, request: ListRequest<L::Object>) -> Result<L::List, ListWatchError> {
         self.count(|requests| match request.options.continue_token {
             None => requests.lists += 1,
             Some(_) => requests.pages += 1,
@@ -81,7 +81,10 @@ impl<L: ListerWatcher> ListerWatcher for Counted<L> {
         self.source.watch(options).await
     }
 
-    async fn watch_list(&self, request: ListRequest) -> Result<L::Watch, ListWatchError> {
+    async fn watch_list(
+        &self,
+        request: ListRequest<L::Object>,
+    ) -> Result<L::Watch, ListWatchError> {
         self.count(|requests| requests.streams += 1);
         self.source.watch_list(request).await
     }
