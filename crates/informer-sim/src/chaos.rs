@@ -121,8 +121,11 @@ impl Chaos {
         let row = match *weather {
             Weather::Calm => return None,
             Weather::Outage(row) => row,
-            Weather::Storm(per_mille) if rng.u32(0..1000) < per_mille && !rows.is_empty() => {
-                rows[rng.usize(0..rows.len())]
+            // Of those that can strike here: one that comes at a single place would be rare otherwise.
+            Weather::Storm(per_mille) if rng.u32(0..1000) < per_mille => {
+                let fitting: Vec<Row> =
+                    rows.iter().copied().filter(|row| row.fits(place)).collect();
+                fitting.get(rng.usize(0..fitting.len().max(1))).copied()?
             }
             // So that there is time for trouble within it.
             Weather::Storm(_) if lingers => Row::SlowBody,
