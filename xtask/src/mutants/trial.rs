@@ -14,8 +14,12 @@ use super::scratch::Scratch;
 use crate::cmd::Cmd;
 use crate::workspace::Workspace;
 
-/// A test that runs for longer hangs, which counts as failing.
-const LIMIT: Duration = Duration::from_secs(300);
+/// A test that runs for longer hangs, which counts as failing. Without a bug the slowest takes a few seconds.
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// Address space of a test, in KiB: a bug that loops must not take the machine's memory.
+#[cfg(unix)]
+const ADDRESS_SPACE: &str = "8388608";
 
 /// Its tests play hundreds of lives of an informer: optimised, as `cargo xtask sim` builds it.
 const SIM: &str = "informer-sim";
@@ -137,10 +141,29 @@ fn executable(messages: &str) -> Option<PathBuf> {
     })
 }
 
+/// The test binary as a command that cannot take all memory, where the system has such a limit.
+fn bounded(binary: &Path) -> Command {
+    #[cfg(unix)]
+    {
+        let mut command = Command::new("sh");
+        // The shell becomes the test, so that ending the one ends the other.
+        command.args([
+            "-c",
+            "ulimit -v \"$1\"; shift; exec \"$@\"",
+            "sh",
+            ADDRESS_SPACE,
+        ]);
+        command.arg(binary);
+        command
+    }
+    #[cfg(not(unix))]
+    Command::new(binary)
+}
+
 /// Runs one test in a process of its own.
 fn run_test(binary: &Path, dir: &Path, test: &str) -> anyhow::Result<Outcome> {
     let mut report = tempfile::tempfile().context("make a file for the test's output")?;
-    let mut child = Command::new(binary)
+    let mut child = bounded(binary)
         .args(["--exact", test])
         .current_dir(dir)
         // What fails here is no regression to keep.
