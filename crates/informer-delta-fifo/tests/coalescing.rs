@@ -2,9 +2,9 @@
 
 mod common;
 
-use common::{Calls, NaiveStore, Thing, key, plain, short, thing};
+use common::{Calls, NaiveStore, Thing, key, list, plain, short, thing};
 use informer_delta_fifo::{DeltaFifo, DeltaFifoConfig};
-use informer_store::{Deletion, DeltaSink};
+use informer_store::{Deletion, DeltaSink, ListEnd};
 
 /// A queue that coalesces from the fourth delta on, in front of `a` with UID 1 at version 1, or of nothing.
 fn fifo(stored: bool) -> DeltaFifo<Thing> {
@@ -87,6 +87,37 @@ fn objects_that_no_consumer_saw_leave_nothing() {
     deleted_twice(&fifo);
     assert_eq!(fifo.drain(), [""; 0]);
     assert_eq!(fifo.stats().coalesced, 2);
+}
+
+// INV-FIFO-13: a consumer that failed at an object may have applied a part of it, and one that was dropped too.
+#[test]
+fn deletion_of_what_a_consumer_gave_back_is_queued() {
+    for fails in [true, false] {
+        let give_back = |fifo: &DeltaFifo<Thing>| {
+            let batch = fifo.try_pop_batch(1).expect("a");
+            if fails {
+                batch.ack_except(&[key("a")]);
+            } else {
+                drop(batch);
+            }
+        };
+        let fifo = fifo(false);
+        fifo.added(&thing("a", 1, 2));
+        give_back(&fifo);
+        fifo.deleted(&thing("a", 1, 3));
+        give_back(&fifo);
+        assert_eq!(fifo.drain(), ["a: Added 2, Deleted 3"]);
+        // A list that lacks it, and one more object under its name.
+        fifo.added(&thing("a", 2, 4));
+        give_back(&fifo);
+        fifo.replace(list(&[]), ListEnd::new(5.into()));
+        updates(&fifo, 6..=8);
+        assert_eq!(fifo.drain(), ["a: Deleted? 4, Added 7, Updated 8"]);
+        // It was popped since.
+        fifo.added(&thing("a", 3, 9));
+        fifo.deleted(&thing("a", 3, 10));
+        assert_eq!(fifo.drain(), [""; 0]);
+    }
 }
 
 // INV-FIFO-13: without known objects the consumer may have what was deleted first.

@@ -171,6 +171,35 @@ async fn failed_key_is_requeued_with_backoff() {
     running.end().await;
 }
 
+// INV-CTRL-2, INV-FIFO-13: a process that failed at an object may have applied a part of it.
+#[tokio::test(start_paused = true)]
+async fn process_that_failed_at_an_object_receives_its_deletion() {
+    let cluster = Cluster::with(1);
+    let deltas = Log::default();
+    let log = Arc::clone(&deltas);
+    let process = move |batch: &Batch<ConfigMap>| {
+        let mut failed = FailedKeys::new();
+        for (key, deltas) in batch.iter().filter(|(key, _)| key.name() == "new") {
+            let types = deltas.iter().map(Delta::type_name);
+            log.lock().push(types.collect::<Vec<_>>().join(", "));
+            if !deltas.newest().is_deleted() {
+                failed.push(key.clone(), "half done");
+            }
+        }
+        failed.into_result()
+    };
+    let queue = DeltaFifo::new(DeltaFifoConfig::new().known(Store::new()));
+    let running = synced(process_loop(queue, &cluster, process)).await;
+    cluster.put("new", "1");
+    until("it failed", || running.status().failing == 1).await;
+    cluster.delete("new");
+    until("it is deleted", || running.status().failing == 0).await;
+    assert_eq!(running.status().repaired, 1);
+    let last = deltas.lock().last().cloned();
+    assert_eq!(last.as_deref(), Some("Added, Deleted"));
+    running.end().await;
+}
+
 // INV-CTRL-2: what fails for ever is given up, so that it keeps no memory, and is repaired by its next change.
 #[tokio::test(start_paused = true)]
 async fn key_that_fails_for_ever_is_given_up_until_its_next_change() {

@@ -197,6 +197,7 @@ impl<K: Object> State<K> {
         self.counts.dropped += self.deltas as u64;
         let queue = self.queue.take();
         self.garbage.push(Garbage::Queue(Box::new(queue)));
+        self.tried.clear();
         (self.deltas, self.units, self.listed) = (0, 0, 0);
         self.since = None;
         // What was dropped is missing: up to where everything is received is unknown until a list.

@@ -9,6 +9,7 @@
 //! A transition calls user code (known objects, metadata of objects) before it changes anything, so that a panic there leaves the queue
 //! as it was. Only coalescing comes after, last, and of deltas that were queued before: it may be left out, and lets nobody wait.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use informer_store::{Object, ObjectKey, ResourceVersion};
@@ -78,6 +79,8 @@ pub(crate) struct State<K> {
     /// Nothing that is queued was queued earlier; `None` if the queue is empty.
     since: Option<Moment>,
     in_flight: Option<Arc<InFlight<K>>>,
+    /// The keys that were put back after a consumer had them, until they are popped again: it may have applied a part.
+    tried: HashSet<ObjectKey>,
     /// An empty one, to be used again.
     spare: Option<Arc<InFlight<K>>>,
     /// Everything up to here was received.
@@ -114,6 +117,7 @@ impl<K: Object> State<K> {
             listed: 0,
             since: None,
             in_flight: None,
+            tried: HashSet::new(),
             spare: None,
             received: None,
             applied: None,
@@ -247,7 +251,8 @@ impl<K: Object> State<K> {
         in_flight.is_some_and(|flight| flight.entries.contains(key))
     }
 
-    /// Returns what the consumer has of a key once it has applied what is in flight.
+    /// Returns what the consumer has of a key once it has applied what is in flight. What it tried and does not know may be
+    /// anything.
     fn base(&self, key: &ObjectKey) -> Base<K> {
         match self
             .newest_in_flight(key)
@@ -255,7 +260,7 @@ impl<K: Object> State<K> {
         {
             Some(Newest::Present(object)) => Base::Present(object),
             Some(_) => Base::Absent,
-            None if self.known.is_some() => Base::Absent,
+            None if self.known.is_some() && !self.tried.contains(key) => Base::Absent,
             None => Base::Unknown,
         }
     }

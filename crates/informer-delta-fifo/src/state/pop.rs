@@ -36,6 +36,11 @@ impl<K: Object> State<K> {
         } else {
             self.pop_keys(content, max.max(1));
         }
+        if !self.tried.is_empty() {
+            for (key, _) in content.entries.iter() {
+                self.tried.remove(key);
+            }
+        }
         if !self.has_queued() {
             while self.queue.take_barrier().is_some() {}
             self.since = None;
@@ -222,6 +227,10 @@ impl<K: Object> State<K> {
 
     /// Puts entries at the front. By key, newer deltas of their keys move there.
     fn put_front(&mut self, entries: Queue<K>) {
+        if self.order == QueueOrder::ByKey && self.known.is_some() {
+            self.tried
+                .extend(entries.iter().map(|(key, _)| key.clone()));
+        }
         let rest = self.queue.take();
         let (queue, long) = self.join(entries, rest);
         self.queue = queue;

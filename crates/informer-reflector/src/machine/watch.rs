@@ -17,7 +17,13 @@ impl Machine {
         let State::Watching(watching) = &mut self.state else {
             return Route::Skip;
         };
-        let bookmark = matches!(event.event_type, EventType::Bookmark { .. });
+        // One of those that come every minute: the end of the initial events says nothing of them.
+        let bookmark = matches!(
+            event.event_type,
+            EventType::Bookmark {
+                initial_events_end: false
+            }
+        );
         if watching.initial.is_none() {
             let gap = now.duration_since(watching.last_frame);
             self.silence.frame(gap, bookmark);

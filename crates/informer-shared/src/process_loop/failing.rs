@@ -56,6 +56,7 @@ impl Failing {
         &mut self,
         keys: impl Iterator<Item = &'a ObjectKey>,
         failed: &HashSet<&ObjectKey>,
+        is_list_end: bool,
     ) -> Outcome {
         let mut outcome = Outcome::default();
         if self.tries.is_empty() && failed.is_empty() {
@@ -79,6 +80,11 @@ impl Failing {
                 outcome.requeued.push(key.clone());
             }
         }
+        if is_list_end {
+            // All that was requeued before came with it, or was dropped by a queue beyond its limit.
+            let requeued: HashSet<&ObjectKey> = outcome.requeued.iter().collect();
+            self.tries.retain(|key, _| requeued.contains(key));
+        }
         if outcome.requeued.is_empty() {
             self.batches = 0;
         } else {
@@ -95,7 +101,11 @@ mod tests {
     use super::*;
 
     fn note(failing: &mut Failing, keys: &[&ObjectKey], failed: &[&ObjectKey]) -> Outcome {
-        failing.note(keys.iter().copied(), &failed.iter().copied().collect())
+        failing.note(
+            keys.iter().copied(),
+            &failed.iter().copied().collect(),
+            false,
+        )
     }
 
     // INV-CTRL-2
@@ -138,5 +148,18 @@ mod tests {
         let mut failing = Failing::new(2);
         assert_eq!(note(&mut failing, &[&a], &[&b]), Outcome::default());
         assert_eq!(failing.len(), 0);
+    }
+
+    // A queue beyond its limit drops what was requeued; it would count as failing for ever.
+    #[test]
+    fn end_of_a_list_forgets_keys_that_are_queued_no_longer() {
+        let (a, b) = (
+            ObjectKey::cluster_scoped("a"),
+            ObjectKey::cluster_scoped("b"),
+        );
+        let mut failing = Failing::new(5);
+        note(&mut failing, &[&a, &b], &[&a, &b]);
+        let outcome = failing.note([&b].into_iter(), &[&b].into_iter().collect(), true);
+        assert_eq!((outcome.requeued, failing.len()), (vec![b], 1));
     }
 }

@@ -239,7 +239,10 @@ impl<K: Object, P: Process<K>> ProcessLoop<K, P> {
     async fn apply(&mut self, batch: Batch<K>) -> Option<Duration> {
         let failed = self.process.process(&batch).await.err().unwrap_or_default();
         let keys: HashSet<&ObjectKey> = failed.iter().map(|(key, _)| key).collect();
-        let outcome = self.failing.note(batch.iter().map(|(key, _)| key), &keys);
+        let is_list_end = batch.list_end().is_some();
+        let outcome = self
+            .failing
+            .note(batch.iter().map(|(key, _)| key), &keys, is_list_end);
         self.report(&failed);
         let keys = batch.len() as u64;
         if outcome.requeued.is_empty() {

@@ -134,7 +134,9 @@ impl World {
         }
         let handler = handlers.swap_remove(self.rng.usize(0..handlers.len()));
         reference.read();
-        handler.leave(reference, self.rng.bool()).await;
+        let is_stopping = || !self.around.fatal.lock().is_empty();
+        let wait = self.rng.bool();
+        handler.leave(reference, wait, is_stopping).await;
         self.event("handler left");
     }
 

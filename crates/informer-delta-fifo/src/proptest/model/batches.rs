@@ -150,6 +150,7 @@ impl<K: Object> State<K> {
 
     fn put_front(&mut self, entries: Vec<Entry<K>>) {
         for mut entry in entries.into_iter().rev() {
+            entry.tried = true;
             let key = entry.key.clone();
             if self.by_key()
                 && let Some(newer) = self.entry(&key)

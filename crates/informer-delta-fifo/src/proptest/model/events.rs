@@ -106,6 +106,11 @@ impl<K: Object> State<K> {
             && self.config.known.is_some()
             && self.known(key).is_none()
             && !self.is_flying(key)
+            && !self.is_tried(key)
+    }
+
+    fn is_tried(&self, key: &ObjectKey) -> bool {
+        self.entries().any(|entry| entry.tried && entry.key == *key)
     }
 
     pub(super) fn forget(&mut self, key: &ObjectKey) {
@@ -142,6 +147,7 @@ impl<K: Object> State<K> {
             key: key.clone(),
             deltas,
             tick: self.tick,
+            tried: false,
         }));
     }
 
@@ -151,8 +157,10 @@ impl<K: Object> State<K> {
         let base = match flying.and_then(|entry| newest(&entry.deltas)) {
             Some(Newest::Present(object)) => Some(Some(object)),
             Some(Newest::Deleted(_) | Newest::Absent) => Some(None),
-            None if self.config.known.is_none() => None,
-            None => Some(self.known(key)),
+            None => match self.known(key) {
+                None if self.config.known.is_none() || self.is_tried(key) => None,
+                known => Some(known),
+            },
         };
         let max = self.config.max_deltas.filter(|_| self.by_key());
         if let (Some(max), Some(entry)) = (max, self.entry(key))

@@ -31,6 +31,8 @@ struct Entry<K> {
     deltas: Vec<Delta<K>>,
     /// When the oldest of them was queued.
     tick: u64,
+    /// A consumer had them and gave them back: it may have applied a part.
+    tried: bool,
 }
 
 /// A list or a resync.
