@@ -127,29 +127,25 @@ async fn key_that_fails_at_each_event_delays_no_first_retry_of_another() {
 // INV-QUEUE-9
 #[test]
 fn token_of_a_retry_that_does_not_run_serves_the_next() {
-    let clock = ManualClock::new();
-    let config = clock.config().event_backoff(Duration::ZERO);
-    let queue = WorkQueue::with_config(config.rate_limiter(BucketRateLimiter::new(1.0, 1)));
-    for item in ["spends the only token", "waits a second"] {
-        queue.add_rate_limited(item);
-    }
-    assert_eq!((queue.len(), queue.stats().delayed), (1, 1));
-    queue.add("waits a second");
-    assert_eq!(drain(&queue).len(), 2);
-    for (item, waits) in [("removed", 1), ("cleared", 1), ("next", 1)] {
-        queue.add_rate_limited(item);
-        clock.advance(0);
-        assert_eq!(queue.stats().delayed, waits, "{item}");
-        match item {
-            "removed" => assert!(queue.remove(&item)),
-            "cleared" => assert_eq!(queue.clear(), 1),
-            _ => {}
+    for end in ["added", "removed", "cleared"] {
+        let clock = ManualClock::new();
+        let config = clock.config().event_backoff(Duration::ZERO);
+        let queue = WorkQueue::with_config(config.rate_limiter(BucketRateLimiter::new(1.0, 1)));
+        queue.add_rate_limited("spends the only token");
+        queue.add_rate_limited("waits a second");
+        assert_eq!((queue.len(), queue.stats().delayed), (1, 1));
+        match end {
+            "added" => assert!(queue.add("waits a second")),
+            "removed" => assert!(queue.remove(&"waits a second")),
+            _ => assert_eq!(queue.clear(), 2),
         }
+        drain(&queue);
+        queue.add_rate_limited("next");
+        clock.advance(999);
+        assert_eq!(drain(&queue), [""; 0], "{end}");
+        clock.advance(1);
+        assert_eq!(drain(&queue), ["next"], "{end}");
     }
-    clock.advance(999);
-    assert_eq!(drain(&queue), [""; 0]);
-    clock.advance(1);
-    assert_eq!(drain(&queue), ["next"]);
 }
 
 // INV-QUEUE-9
