@@ -157,6 +157,13 @@ impl Error {
         self.status().is_some_and(Status::is_conflict)
     }
 
+    /// Returns `true` if a server-side apply was refused because another manager owns a field; see
+    /// [`Status::is_apply_conflict`].
+    #[must_use]
+    pub fn is_apply_conflict(&self) -> bool {
+        self.status().is_some_and(Status::is_apply_conflict)
+    }
+
     /// Returns `true` if the user lacks the right.
     #[must_use]
     pub fn is_forbidden(&self) -> bool {

@@ -2,26 +2,33 @@
 
 use std::fmt;
 use std::future::{Future, IntoFuture};
-use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, select_all, try_join_all};
-use informer_shared::{Registration, RunError, WaitError};
+use informer_shared::{EndReason, Registration, RunError, WaitError};
 use informer_store::{Object, ObjectKey};
-use informer_workqueue::{WorkQueue, WorkQueueConfig, WorkResult};
+use informer_workqueue::{WorkQueue, WorkQueueConfig};
+use tokio::sync::watch;
+use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
-use tracing::Instrument;
 
 use crate::reconcile::{Action, ReconcileError, ReconcileRequest};
 use crate::source::EventSource;
+use crate::status::{ControllerPhase, ControllerStatus, Record};
+use crate::worker::Worker;
 
 /// How long running reconciles may take to end after a stop, by default.
 const GRACE: Duration = Duration::from_secs(30);
 
-type Wait = Box<dyn Fn() -> BoxFuture<'static, Result<(), WaitError>> + Send + Sync>;
-type End = Box<dyn Fn() -> BoxFuture<'static, Arc<str>> + Send + Sync>;
+/// How long the caches may take to be synced, by default.
+const CACHE_SYNC_TIMEOUT: Duration = Duration::from_secs(120);
+
+/// The most workers: more tasks than that do not work on more keys.
+const MAX_WORKERS: usize = 16_384;
+
+type Wait = Box<dyn Fn(Duration) -> BoxFuture<'static, Result<(), WaitError>> + Send + Sync>;
 
 /// Reconciles keys: event sources queue them, workers call the reconciler.
 ///
@@ -30,17 +37,19 @@ type End = Box<dyn Fn() -> BoxFuture<'static, Arc<str>> + Send + Sync>;
 ///
 /// See the [crate's documentation](crate) for an example.
 pub struct Controller {
-    name: Arc<str>,
     queue: WorkQueue<ObjectKey>,
     workers: usize,
     grace: Duration,
+    cache_sync_timeout: Duration,
+    reconcile_timeout: Option<Duration>,
+    record: Record,
     sources: Vec<Watched>,
 }
 
 /// An event source that is watched.
 struct Watched {
+    informer: Arc<str>,
     synced: Wait,
-    stopped: End,
     /// Dropped with the controller, which removes the handler.
     registration: Registration,
 }
@@ -49,12 +58,12 @@ struct Watched {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ControllerError {
-    /// An informer or its handler did not become synced.
+    /// An informer or its handler did not become synced, or not in time.
     #[error("cache of controller {controller} not synced")]
     NotSynced {
         /// The name of the controller.
         controller: Arc<str>,
-        /// Why it is not synced.
+        /// Which cache it is, and why it is not synced.
         source: WaitError,
     },
     /// An informer stopped before the controller: decisions would be based on an outdated cache.
@@ -64,6 +73,17 @@ pub enum ControllerError {
         controller: Arc<str>,
         /// The name of the informer.
         informer: Arc<str>,
+    },
+    /// An event source ended before the controller, though its informer runs: nothing would be reconciled for its events
+    /// any more.
+    #[error("event source {informer} of controller {controller} ended")]
+    SourceEnded {
+        /// The name of the controller.
+        controller: Arc<str>,
+        /// The name of the source's informer.
+        informer: Arc<str>,
+        /// Why it ended.
+        source: EndReason,
     },
 }
 
@@ -78,15 +98,17 @@ impl Controller {
     #[must_use]
     pub fn with_queue(name: &str, queue: WorkQueue<ObjectKey>) -> Self {
         Self {
-            name: name.into(),
             queue,
             workers: 1,
             grace: GRACE,
+            cache_sync_timeout: CACHE_SYNC_TIMEOUT,
+            reconcile_timeout: None,
+            record: Record::new(name.into()),
             sources: Vec::new(),
         }
     }
 
-    /// Sets how many keys are reconciled at once. Default: 1.
+    /// Sets how many keys are reconciled at once: at least one, at most 16,384. Default: 1.
     #[must_use]
     #[doc(alias = "MaxConcurrentReconciles")]
     pub const fn workers(mut self, workers: usize) -> Self {
@@ -101,24 +123,36 @@ impl Controller {
         self
     }
 
+    /// Sets how long [`run`](Self::run) waits for the caches to be synced before it ends with an error. Default: two
+    /// minutes, as with controller-runtime.
+    #[must_use]
+    #[doc(alias = "CacheSyncTimeout")]
+    pub const fn cache_sync_timeout(mut self, timeout: Duration) -> Self {
+        self.cache_sync_timeout = timeout;
+        self
+    }
+
+    /// Sets how long one reconcile may take; then it is dropped, and its key is retried with backoff. Default: no limit.
+    ///
+    /// With or without a limit, a reconcile that takes longer than a minute is logged as a warning, and each running one
+    /// is in the [status](Self::status).
+    #[must_use]
+    #[doc(alias = "ReconciliationTimeout")]
+    pub const fn reconcile_timeout(mut self, timeout: Duration) -> Self {
+        self.reconcile_timeout = Some(timeout);
+        self
+    }
+
     /// Queues the keys of an event source, from now on.
     ///
     /// # Errors
     /// If its informer has stopped.
     pub fn watch<K: Object>(mut self, source: EventSource<K>) -> Result<Self, RunError> {
-        let (to_sync, to_stop) = (source.informer().clone(), source.informer().clone());
-        let registration = source.feed(&self.name, self.queue.clone())?;
+        let informer = source.informer().clone();
+        let registration = source.feed(self.queue.clone(), self.record.clone())?;
         self.sources.push(Watched {
-            synced: Box::new(move || to_sync.synced().into_future().boxed()),
-            stopped: Box::new(move || {
-                let informer = to_stop.clone();
-                async move {
-                    // The reason concerns whoever runs the informer.
-                    let _ = informer.stopped().await;
-                    informer.name().into()
-                }
-                .boxed()
-            }),
+            informer: informer.name().into(),
+            synced: Box::new(move |limit| informer.synced().deadline(limit).into_future().boxed()),
             registration,
         });
         Ok(self)
@@ -128,6 +162,12 @@ impl Controller {
     #[must_use]
     pub const fn queue(&self) -> &WorkQueue<ObjectKey> {
         &self.queue
+    }
+
+    /// Returns the status, which outlives the controller: keep it for health checks and metrics.
+    #[must_use]
+    pub fn status(&self) -> watch::Receiver<ControllerStatus> {
+        self.record.subscribe()
     }
 
     /// Waits until all informers and their handlers are synced, then reconciles until `stop` is cancelled. Then no further
@@ -140,7 +180,8 @@ impl Controller {
     /// Dropping the future drops the reconciles that run.
     ///
     /// # Errors
-    /// If an informer is not synced, or stops before the controller does.
+    /// If a cache is not synced [in time](Self::cache_sync_timeout), or an event source or its informer ends before the
+    /// controller does.
     ///
     /// # Panics
     /// If called outside of a tokio runtime.
@@ -157,33 +198,35 @@ impl Controller {
             return Ok(());
         };
         synced?;
-        tracing::info!(
-            controller = &*self.name,
-            workers = self.workers,
-            "reconciling"
-        );
-        let (name, queue) = (Arc::clone(&self.name), self.queue.clone());
+        let workers = self.workers.clamp(1, MAX_WORKERS);
+        tracing::info!(controller = &*self.record.name, workers, "reconciling");
+        self.record.enter(ControllerPhase::Reconciling);
         let reconcile = Arc::new(reconcile);
-        let handler = move |key: ObjectKey| {
-            let (name, reconcile) = (Arc::clone(&name), Arc::clone(&reconcile));
-            let failures = queue.failures(&key);
-            let request = ReconcileRequest::new(key, failures);
-            async move { one(&name, &*reconcile, request).await }
-        };
-        let mut workers = pin!(self.queue.run_workers(self.workers, handler));
+        let mut group = JoinSet::new();
+        for _ in 0..workers {
+            let worker = Worker {
+                queue: self.queue.clone(),
+                record: self.record.clone(),
+                timeout: self.reconcile_timeout,
+            };
+            let reconcile = Arc::clone(&reconcile);
+            group.spawn(async move { worker.run(&*reconcile).await });
+        }
         let ended = tokio::select! {
-            () = &mut workers => Ok(()),
+            biased;
             () = stop.cancelled() => Ok(()),
-            informer = self.informer_stopped() => Err(ControllerError::InformerStopped {
-                controller: Arc::clone(&self.name),
-                informer,
-            }),
+            error = self.source_ended() => Err(error),
+            () = join(&mut group) => Ok(()),
+            () = self.record.warn_of_slow() => Ok(()),
         };
         self.queue.shut_down();
         self.queue.clear();
-        if tokio::time::timeout(self.grace, workers).await.is_err() {
+        if tokio::time::timeout(self.grace, join(&mut group))
+            .await
+            .is_err()
+        {
             tracing::warn!(
-                controller = &*self.name,
+                controller = &*self.record.name,
                 "reconciles dropped: not ended within the grace period"
             );
         }
@@ -193,62 +236,71 @@ impl Controller {
     /// Waits until all informers and their handlers are synced.
     async fn synced(&self) -> Result<(), ControllerError> {
         let not_synced = |source| ControllerError::NotSynced {
-            controller: Arc::clone(&self.name),
+            controller: Arc::clone(&self.record.name),
             source,
         };
-        let caches = self.sources.iter().map(|source| (source.synced)());
+        let limit = self.cache_sync_timeout;
+        let began = tokio::time::Instant::now();
+        let caches = self.sources.iter().map(|source| (source.synced)(limit));
         try_join_all(caches).await.map_err(not_synced)?;
-        let handlers = self
-            .sources
-            .iter()
-            .map(|source| source.registration.synced().into_future());
+        let left = limit.saturating_sub(began.elapsed());
+        let handlers = self.sources.iter().map(|source| {
+            let synced = source.registration.synced().deadline(left);
+            synced.into_future()
+        });
         try_join_all(handlers).await.map_err(not_synced)?;
         Ok(())
     }
 
-    async fn informer_stopped(&self) -> Arc<str> {
-        let ends: Vec<_> = self
-            .sources
-            .iter()
-            .map(|source| (source.stopped)())
-            .collect();
-        if ends.is_empty() {
+    /// Waits until an event source has ended.
+    async fn source_ended(&self) -> ControllerError {
+        if self.sources.is_empty() {
             return std::future::pending().await;
         }
-        select_all(ends).await.0
+        let ends = self.sources.iter().map(|source| {
+            let ended = source.registration.ended().into_future();
+            ended.map(|reason| (Arc::clone(&source.informer), reason))
+        });
+        let (informer, reason) = select_all(ends).await.0;
+        let controller = Arc::clone(&self.record.name);
+        match reason {
+            Ok(EndReason::InformerStopped) | Err(_) => ControllerError::InformerStopped {
+                controller,
+                informer,
+            },
+            Ok(source) => ControllerError::SourceEnded {
+                controller,
+                informer,
+                source,
+            },
+        }
     }
 }
 
-/// Reconciles one key, and logs its errors.
-async fn one<F, R>(controller: &str, reconcile: &F, request: ReconcileRequest) -> WorkResult
-where
-    F: Fn(ReconcileRequest) -> R,
-    R: Future<Output = Result<Action, ReconcileError>>,
-{
-    let span = tracing::debug_span!("reconcile", controller, key = request.key.as_str());
-    let failures = request.failures;
-    let result = reconcile(request).instrument(span.clone()).await;
-    let _in_span = span.entered();
-    match result {
-        Ok(action) => action.outcome(),
-        Err(error) => {
-            let outcome = error.outcome();
-            let is_conflict = error.is_conflict();
-            let error: &dyn std::error::Error = error.error();
-            if is_conflict {
-                tracing::debug!(error, failures, "reconcile met a conflict");
-            } else {
-                tracing::warn!(error, failures, ?outcome, "reconcile failed");
-            }
-            outcome
+/// Waits until all workers have ended.
+///
+/// # Panics
+/// If one panicked outside of the reconciler: with a worker less, or none, nobody would notice.
+async fn join(group: &mut JoinSet<()>) {
+    while let Some(ended) = group.join_next().await {
+        if let Err(error) = ended
+            && let Ok(panic) = error.try_into_panic()
+        {
+            std::panic::resume_unwind(panic);
         }
+    }
+}
+
+impl Drop for Controller {
+    fn drop(&mut self) {
+        self.record.enter(ControllerPhase::Stopped);
     }
 }
 
 impl fmt::Debug for Controller {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Controller")
-            .field("name", &self.name)
+            .field("name", &self.record.name)
             .field("workers", &self.workers)
             .field("sources", &self.sources.len())
             .field("queue", &self.queue)

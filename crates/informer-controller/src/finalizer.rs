@@ -1,8 +1,8 @@
 //! Finalizers: they keep an object until its cleanup is done.
 
 use informer_client::{Api, Client, Error, Patch};
-use informer_store::ObjectKey;
-use informer_wire::Resource;
+use informer_store::{Object, ObjectKey, ObjectMetadata, Uid};
+use informer_wire::{Resource, Status};
 use serde_json::{Value, json};
 
 use crate::conflict::retry_on_conflict;
@@ -26,23 +26,23 @@ pub enum FinalizerStep {
 /// ```no_run
 /// use informer_client::Client;
 /// use informer_controller::{Action, Finalizer, FinalizerStep, ReconcileError};
-/// use informer_store::{Object, ObjectKey};
 /// use informer_wire::StaticResource;
 /// use k8s_openapi::api::core::v1::PersistentVolume;
 ///
 /// async fn reconcile(client: Client, volume: &PersistentVolume) -> Result<Action, ReconcileError> {
 ///     let finalizer = Finalizer::new(client, PersistentVolume::resource(), "example.org/disk");
-///     let meta = &volume.metadata;
-///     let set = meta.finalizers.iter().flatten().map(String::as_str);
-///     match finalizer.step(meta.deletion_timestamp.is_some(), set) {
-///         FinalizerStep::Add => finalizer.add(&ObjectKey::of(volume)).await?,
-///         FinalizerStep::Apply => { /* make the disk */ }
+///     match finalizer.step(volume) {
+///         // Then go on: the event of this change may not pass the source's predicates.
+///         FinalizerStep::Add => finalizer.add(volume).await?,
+///         FinalizerStep::Apply => {}
 ///         FinalizerStep::CleanUp => {
 ///             /* delete the disk */
-///             finalizer.remove(&ObjectKey::of(volume)).await?;
+///             finalizer.remove(volume).await?;
+///             return Ok(Action::Done);
 ///         }
-///         _ => {}
+///         _ => return Ok(Action::Done),
 ///     }
+///     /* make the disk */
 ///     Ok(Action::Done)
 /// }
 /// ```
@@ -62,14 +62,11 @@ impl Finalizer {
         }
     }
 
-    /// Returns the next step for an object, by its finalizers and whether it has a deletion timestamp.
-    pub fn step<'a>(
-        &self,
-        is_deleted: bool,
-        finalizers: impl IntoIterator<Item = &'a str>,
-    ) -> FinalizerStep {
-        let is_set = finalizers.into_iter().any(|name| name == self.name);
-        match (is_deleted, is_set) {
+    /// Returns the next step for an object.
+    pub fn step<K: Object>(&self, object: &K) -> FinalizerStep {
+        let metadata = object.metadata();
+        let is_set = metadata.finalizers().any(|name| name == self.name);
+        match (metadata.is_being_deleted(), is_set) {
             (false, false) => FinalizerStep::Add,
             (false, true) => FinalizerStep::Apply,
             (true, true) => FinalizerStep::CleanUp,
@@ -77,13 +74,14 @@ impl Finalizer {
         }
     }
 
-    /// Adds the finalizer to an object that does not have it.
+    /// Adds the finalizer to an object, as it is now on the server.
     ///
     /// # Errors
-    /// If the object does not exist or the server refuses, as it does for objects that are being deleted.
+    /// If the object does not exist any more, which one of the same name and another UID does not change, or if the server
+    /// refuses, as it does for objects that are being deleted.
     #[doc(alias = "AddFinalizer")]
-    pub async fn add(&self, key: &ObjectKey) -> Result<(), Error> {
-        self.change(key, |finalizers| {
+    pub async fn add<K: Object>(&self, object: &K) -> Result<(), Error> {
+        self.change(object, |finalizers| {
             let lacks = !finalizers.contains(&self.name);
             if lacks {
                 finalizers.push(self.name.clone());
@@ -93,13 +91,14 @@ impl Finalizer {
         .await
     }
 
-    /// Removes the finalizer from an object. One that does not exist is no error.
+    /// Removes the finalizer from an object. One that does not exist any more is no error; one of the same name and another
+    /// UID is left alone.
     ///
     /// # Errors
     /// If the server refuses.
     #[doc(alias = "RemoveFinalizer")]
-    pub async fn remove(&self, key: &ObjectKey) -> Result<(), Error> {
-        let removed = self.change(key, |finalizers| {
+    pub async fn remove<K: Object>(&self, object: &K) -> Result<(), Error> {
+        let removed = self.change(object, |finalizers| {
             let before = finalizers.len();
             finalizers.retain(|name| *name != self.name);
             finalizers.len() < before
@@ -111,17 +110,22 @@ impl Finalizer {
     }
 
     /// Changes the finalizers of an object, never those of a recreated one.
-    async fn change(
+    async fn change<K: Object>(
         &self,
-        key: &ObjectKey,
+        object: &K,
         change: impl Fn(&mut Vec<String>) -> bool,
     ) -> Result<(), Error> {
+        let (key, uid) = (ObjectKey::of(object), object.uid());
         let api = match key.namespace() {
             Some(namespace) => self.api.clone().in_namespace(namespace),
             None => self.api.clone(),
         };
         retry_on_conflict(|| async {
             let meta = &api.get(key.name()).await?["metadata"];
+            let present = meta["uid"].as_str().map(Uid::new);
+            if uid.is_some() && present != uid {
+                return Err(self.recreated(&key));
+            }
             let texts = meta["finalizers"].as_array().into_iter().flatten();
             let mut finalizers: Vec<_> =
                 texts.filter_map(Value::as_str).map(str::to_owned).collect();
@@ -135,5 +139,11 @@ impl Finalizer {
             api.patch(key.name(), &Patch::Merge(patch)).await.map(drop)
         })
         .await
+    }
+
+    fn recreated(&self, key: &ObjectKey) -> Error {
+        let resource = &self.api.resource().plural;
+        let why = format!("{resource} {:?} was deleted and created again", key.name());
+        Error::from_status(Status::failure(404, "NotFound", why))
     }
 }

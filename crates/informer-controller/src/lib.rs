@@ -41,12 +41,15 @@
 //! # What is promised
 //!
 //! - Reconciling starts once all caches are synced; no key is reconciled twice at once.
-//! - A key whose reconcile fails or panics is retried with backoff, or at its next event if that is earlier. An error can
-//!   change that by [`ReconcileError::terminal`] or [`ReconcileError::retry_after`]; a conflict is not logged as a
-//!   warning; if an API server asks to wait, the key waits as long.
+//! - A key whose reconcile fails, panics or takes too long is retried with backoff, or at its next event if that is earlier.
+//!   An error can change that by [`ReconcileError::terminal`] or [`ReconcileError::retry_after`]; if an API server asks to
+//!   wait, the key waits as long. Warnings name the key, its failures in a row and the next try; a conflict with a concurrent
+//!   write is one from the third in a row on.
+//! - A panic in a predicate or mapping function loses no other event.
 //! - Initial objects and resyncs have a lower priority than changes, and do not starve.
 //! - After a stop no reconcile is started, and running ones may end.
-//! - It ends when one of its informers stops.
+//! - It ends with an error when a cache is not synced in time, and when one of its informers or event sources ends.
+//! - [`ControllerStatus`] shows what it does: which reconciles run and since when, failures, the last error.
 //!
 //! # Leading
 //!
@@ -71,12 +74,6 @@
 //! # Ok(()) }
 //! ```
 //!
-//! # Features
-//!
-//! | feature | default | adds |
-//! |---|---|---|
-//! | `k8s-openapi` | no | predicates on generations and finalizers of k8s-openapi's types |
-
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod conflict;
@@ -86,10 +83,13 @@ pub mod predicate;
 mod reconcile;
 mod recorder;
 mod source;
+mod status;
+mod worker;
 
 pub use conflict::{IsConflict, retry_on_conflict};
 pub use controller::{Controller, ControllerError};
 pub use finalizer::{Finalizer, FinalizerStep};
 pub use reconcile::{Action, BoxError, ReconcileError, ReconcileRequest};
-pub use recorder::{EventRecorder, EventType, ObjectReference};
+pub use recorder::{EventRecorder, EventType, ObjectReference, RecorderError};
 pub use source::EventSource;
+pub use status::{ControllerPhase, ControllerStatus, RunningReconcile};

@@ -58,27 +58,32 @@ pub fn annotations<K: Object>() -> impl FnMut(&Event<K>) -> bool + Send + 'stati
     }
 }
 
-/// Passes updates that change `metadata.generation`: those of the spec, and the start of a deletion. For kinds whose
-/// server counts generations.
-#[cfg(feature = "k8s-openapi")]
+/// Passes updates that change `metadata.generation`: those of the desired state, and the start of a deletion. Of kinds
+/// whose server counts no generations, it passes every update.
+///
+/// A change of labels, annotations, finalizers or status changes no generation. A controller that adds a finalizer and
+/// waits for the event of that takes [`either`]`(generation(), finalizers())`.
 #[doc(alias = "GenerationChangedPredicate")]
-pub fn generation<K>() -> impl FnMut(&Event<K>) -> bool + Send + 'static
-where
-    K: k8s_openapi::Metadata<Ty = k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta>,
-{
-    changed(|object: &K| object.metadata().generation)
+pub fn generation<K: Object>() -> impl FnMut(&Event<K>) -> bool + Send + 'static {
+    |event: &Event<K>| match event {
+        Event::Updated { old, new, .. } => {
+            let [old, new] = [old, new].map(|object| object.metadata().generation());
+            old.is_none() || old != new
+        }
+        _ => true,
+    }
 }
 
 /// Passes updates that change finalizers or start a deletion.
-#[cfg(feature = "k8s-openapi")]
-pub fn finalizers<K>() -> impl FnMut(&Event<K>) -> bool + Send + 'static
-where
-    K: k8s_openapi::Metadata<Ty = k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta>,
-{
-    changed(|object: &K| {
-        let meta = object.metadata();
-        (meta.finalizers.clone(), meta.deletion_timestamp.is_some())
-    })
+pub fn finalizers<K: Object>() -> impl FnMut(&Event<K>) -> bool + Send + 'static {
+    |event: &Event<K>| match event {
+        Event::Updated { old, new, .. } => {
+            let [old, new] = [old, new].map(|object| object.metadata());
+            old.is_being_deleted() != new.is_being_deleted()
+                || !old.finalizers().eq(new.finalizers())
+        }
+        _ => true,
+    }
 }
 
 /// Passes what one or the other passes.

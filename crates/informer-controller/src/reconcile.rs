@@ -36,14 +36,17 @@ impl Deref for ReconcileRequest {
     }
 }
 
-/// What to do with a key after a reconcile without an error.
+/// The shortest time until a key is reconciled again: a delay that was computed as zero must not spin.
+const MIN_DELAY: Duration = Duration::from_millis(100);
+
+/// What to do with a key after a reconcile without an error. What an earlier reconcile of the key asked for is void.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 #[doc(alias = "reconcile.Result")]
 pub enum Action {
     /// Reconcile it at its next event.
     Done,
-    /// Reconcile it again after this time, or at its next event.
+    /// Reconcile it again after this time, at least 100 ms, or at its next event.
     RequeueAfter(Duration),
     /// Reconcile it again with the backoff of a failure.
     Requeue,
@@ -89,7 +92,7 @@ impl ReconcileError {
         }
     }
 
-    /// Makes an error after which the key is retried after this time.
+    /// Makes an error after which the key is retried after this time, at least 100 ms.
     pub fn retry_after(error: impl Into<BoxError>, delay: Duration) -> Self {
         Self {
             source: error.into(),
@@ -115,10 +118,10 @@ impl ReconcileError {
         self.retry == Retry::Conflict
     }
 
-    pub(crate) const fn outcome(&self) -> WorkResult {
+    pub(crate) fn outcome(&self) -> WorkResult {
         match self.retry {
             Retry::Backoff | Retry::Conflict => WorkResult::Retry,
-            Retry::After(delay) => WorkResult::RetryAfter(delay),
+            Retry::After(delay) => WorkResult::RetryAfter(delay.max(MIN_DELAY)),
             Retry::Never => WorkResult::GiveUp,
         }
     }
@@ -157,10 +160,10 @@ impl fmt::Display for ReconcileError {
 }
 
 impl Action {
-    pub(crate) const fn outcome(self) -> WorkResult {
+    pub(crate) fn outcome(self) -> WorkResult {
         match self {
             Self::Done => WorkResult::Success,
-            Self::RequeueAfter(delay) => WorkResult::SuccessFor(delay),
+            Self::RequeueAfter(delay) => WorkResult::SuccessFor(delay.max(MIN_DELAY)),
             Self::Requeue => WorkResult::Retry,
         }
     }

@@ -1,17 +1,26 @@
 //! Event sources: an informer, and the keys that its events queue.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::future::ready;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use informer_shared::{Cause, Event, Registration, RunError, SharedInformer};
 use informer_store::{Object, ObjectKey, ObjectMetadata};
 use informer_wire::Resource;
 use informer_workqueue::{Priority, WorkQueue};
 
+use crate::status::Record;
+use crate::worker::panic_text;
+
 type Keys<K> = Box<dyn FnMut(&K, &mut dyn FnMut(ObjectKey)) + Send>;
 type Predicate<K> = Box<dyn FnMut(&Event<K>) -> bool + Send>;
 
-/// An informer whose events queue keys to reconcile.
+/// An informer whose events queue keys to reconcile, each key once for an event.
+///
+/// A predicate or mapping function that panics decides nothing: the event passes the predicate, and the object has no keys.
+/// The panic is logged with the object's key and counted in the [status](crate::ControllerStatus); events after it are
+/// handled as ever.
 ///
 /// ```
 /// use informer_controller::{EventSource, predicate};
@@ -36,7 +45,8 @@ pub struct EventSource<K: Object> {
     informer: SharedInformer<K>,
     keys: Keys<K>,
     predicates: Vec<Predicate<K>>,
-    forget_deleted: bool,
+    /// Whether a deletion removes the object's key from the queue, instead of queueing it.
+    drops_deleted: bool,
 }
 
 impl<K: Object> EventSource<K> {
@@ -48,6 +58,15 @@ impl<K: Object> EventSource<K> {
                 add(key);
             }
         })
+    }
+
+    /// Queues the keys of the objects themselves while they exist: a deletion removes the key from the queue, with its
+    /// retries. For controllers that have nothing to do after a deletion, as those that clean up by finalizers.
+    pub fn existing_objects(informer: &SharedInformer<K>) -> Self {
+        Self {
+            drops_deleted: true,
+            ..Self::objects(informer)
+        }
     }
 
     /// Queues the keys of the objects' controlling owners of this group and kind, in any version. The core group is
@@ -106,7 +125,7 @@ impl<K: Object> EventSource<K> {
             informer: informer.clone(),
             keys: Box::new(keys),
             predicates: Vec::new(),
-            forget_deleted: false,
+            drops_deleted: false,
         }
     }
 
@@ -117,13 +136,6 @@ impl<K: Object> EventSource<K> {
         self
     }
 
-    /// Removes the key of a deleted object from the queue, with its retries, instead of queueing it. For controllers that
-    /// have nothing to do after a deletion, as those that clean up by finalizers.
-    pub const fn forget_deleted(mut self) -> Self {
-        self.forget_deleted = true;
-        self
-    }
-
     pub(crate) const fn informer(&self) -> &SharedInformer<K> {
         &self.informer
     }
@@ -131,40 +143,79 @@ impl<K: Object> EventSource<K> {
     /// Starts to feed a queue.
     pub(crate) fn feed(
         self,
-        name: &str,
         queue: WorkQueue<ObjectKey>,
+        record: Record,
     ) -> Result<Registration, RunError> {
         let Self {
             informer,
             mut keys,
             mut predicates,
-            forget_deleted,
+            drops_deleted,
         } = self;
-        let name = format!("controller {name}");
+        let guard = Guard {
+            record: record.clone(),
+            informer: informer.name().into(),
+        };
+        let mut found = BTreeSet::new();
         let registration = informer
             .handler()
-            .name(name)
+            .name(format!("controller {}", record.name))
             .register(move |event: Event<K>| {
-                if predicates.iter_mut().all(|predicate| predicate(&event)) {
-                    let priority = priority(&event);
-                    let is_over = forget_deleted && matches!(event, Event::Deleted { .. });
-                    let mut add = |key: ObjectKey| {
-                        if is_over {
-                            queue.remove(&key);
-                        } else {
-                            queue.add_with_priority(key, priority);
-                        }
-                    };
-                    if let Event::Updated { old, new, .. } = &event
-                        && !std::sync::Arc::ptr_eq(old, new)
-                    {
-                        keys(old, &mut add);
+                let key = event.key();
+                let mut pass = |predicate: &mut Predicate<K>| {
+                    guard.call(&key, || predicate(&event)).unwrap_or(true)
+                };
+                if !predicates.iter_mut().all(&mut pass) {
+                    return ready(());
+                }
+                if drops_deleted && matches!(event, Event::Deleted { .. }) {
+                    queue.remove(&key);
+                    return ready(());
+                }
+                let old = match &event {
+                    Event::Updated { old, new, .. } if !std::sync::Arc::ptr_eq(old, new) => {
+                        Some(old)
                     }
-                    keys(event.object(), &mut add);
+                    _ => None,
+                };
+                for object in old.into_iter().chain([event.object()]) {
+                    guard.call(&key, || keys(object, &mut |key| _ = found.insert(key)));
+                }
+                let priority = priority(&event);
+                while let Some(key) = found.pop_first() {
+                    queue.add_with_priority(key, priority);
                 }
                 ready(())
             });
         registration.map(Registration::scoped)
+    }
+}
+
+/// Calls the user's functions of a source.
+struct Guard {
+    record: Record,
+    informer: Box<str>,
+}
+
+impl Guard {
+    /// Returns what a function returns, or `None` if it panics.
+    fn call<R>(&self, key: &ObjectKey, function: impl FnOnce() -> R) -> Option<R> {
+        let result = catch_unwind(AssertUnwindSafe(function));
+        result.map_err(|panic| self.report(key, &*panic)).ok()
+    }
+
+    #[cold]
+    fn report(&self, key: &ObjectKey, panic: &(dyn std::any::Any + Send)) {
+        let panic = panic_text(panic);
+        tracing::error!(
+            controller = &*self.record.name,
+            informer = &*self.informer,
+            key = key.as_str(),
+            panic,
+            "event source panicked"
+        );
+        self.record
+            .source_panicked(format!("{key}: event source panicked: {panic}"));
     }
 }
 

@@ -66,6 +66,18 @@ impl ObjectMetadata for ObjectMeta {
         })
     }
 
+    fn generation(&self) -> Option<i64> {
+        self.generation
+    }
+
+    fn finalizers(&self) -> impl Iterator<Item = &str> {
+        self.finalizers.iter().flatten().map(String::as_str)
+    }
+
+    fn is_being_deleted(&self) -> bool {
+        self.deletion_timestamp.is_some()
+    }
+
     fn label(&self, key: &str) -> Option<&str> {
         self.labels.as_ref()?.get(key).map(String::as_str)
     }

@@ -86,6 +86,17 @@ pub trait ObjectMetadata {
     /// Returns `metadata.ownerReferences`.
     fn owner_references(&self) -> impl Iterator<Item = OwnerReference<'_>>;
 
+    /// Returns `metadata.generation`, which servers raise with each change of the desired state; `None` for kinds whose
+    /// server counts none.
+    fn generation(&self) -> Option<i64>;
+
+    /// Returns `metadata.finalizers`.
+    fn finalizers(&self) -> impl Iterator<Item = &str>;
+
+    /// Returns `true` if the object has a `metadata.deletionTimestamp`: it is being deleted, and exists until its
+    /// finalizers are removed and its grace period is over.
+    fn is_being_deleted(&self) -> bool;
+
     /// Returns the value of a label.
     fn label(&self, key: &str) -> Option<&str> {
         self.labels()
@@ -171,6 +182,9 @@ impl<'a> OwnerReference<'a> {
 ///     fn labels(&self) -> impl Iterator<Item = (&str, &str)> { std::iter::empty() }
 ///     fn annotations(&self) -> impl Iterator<Item = (&str, &str)> { std::iter::empty() }
 ///     fn owner_references(&self) -> impl Iterator<Item = OwnerReference<'_>> { std::iter::empty() }
+///     fn generation(&self) -> Option<i64> { None }
+///     fn finalizers(&self) -> impl Iterator<Item = &str> { std::iter::empty() }
+///     fn is_being_deleted(&self) -> bool { false }
 /// }
 ///
 /// struct Widget { meta: Meta }
@@ -229,6 +243,18 @@ mod tests {
         }
         fn owner_references(&self) -> impl Iterator<Item = OwnerReference<'_>> {
             std::iter::once(OwnerReference::new("v1", "Pod", "p", "u".into()).controller(true))
+        }
+
+        fn generation(&self) -> Option<i64> {
+            None
+        }
+
+        fn finalizers(&self) -> impl Iterator<Item = &str> {
+            std::iter::empty()
+        }
+
+        fn is_being_deleted(&self) -> bool {
+            false
         }
     }
 

@@ -201,10 +201,20 @@ impl Status {
         self.reason == "AlreadyExists"
     }
 
-    /// Returns `true` if the object was changed by another: HTTP 409, reason `Conflict`.
+    /// Returns `true` if the object was changed by another, so that reading it again and repeating the write may help: HTTP
+    /// 409, but for existing objects and [conflicts of an apply](Self::is_apply_conflict).
     #[must_use]
     pub fn is_conflict(&self) -> bool {
-        self.reason == "Conflict" || (self.code == 409 && !self.is_already_exists())
+        let is_conflict = self.reason == "Conflict" || self.code == 409;
+        is_conflict && !self.is_already_exists() && !self.is_apply_conflict()
+    }
+
+    /// Returns `true` if a server-side apply was refused because another manager owns a field: HTTP 409 with causes of type
+    /// `FieldManagerConflict`. It lasts until one of the two gives way, by force or by leaving the field out.
+    #[must_use]
+    pub fn is_apply_conflict(&self) -> bool {
+        let mut causes = self.details.iter().flat_map(|details| &details.causes);
+        self.code == 409 && causes.any(|cause| cause.reason == "FieldManagerConflict")
     }
 
     /// Returns `true` if the user lacks the right: HTTP 403.

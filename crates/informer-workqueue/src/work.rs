@@ -105,20 +105,27 @@ impl<T: Item> Work<T> {
 
     /// Ends the work with a result. If the item was added meanwhile, it is queued now; after a failure it waits for a part
     /// of its [backoff](crate::WorkQueueConfig::event_backoff).
+    ///
+    /// Returns after which time it is worked on again by this result, if it is: at the earliest, since a retry may have to
+    /// wait for its token of a [rate](crate::RetryRate), and earlier if it is added before.
     #[doc(alias = "Done")]
-    pub fn finish(mut self, result: WorkResult) {
-        self.end(result);
+    pub fn finish(mut self, result: WorkResult) -> Option<Duration> {
+        self.end(result)
     }
 
-    fn end(&mut self, result: WorkResult) {
+    fn end(&mut self, result: WorkResult) -> Option<Duration> {
         if std::mem::replace(&mut self.is_finished, true) {
-            return;
+            return None;
         }
         let (shared, slot) = (&self.shared, self.taken.slot);
-        let again = |delay, wait| Finish::Again {
-            due: shared.due(delay),
-            priority: self.taken.priority,
-            wait,
+        let mut next = None;
+        let mut again = |delay, wait| {
+            next = Some(delay);
+            Finish::Again {
+                due: shared.due(delay),
+                priority: self.taken.priority,
+                wait,
+            }
         };
         let is_forgiven = !matches!(
             result,
@@ -139,6 +146,7 @@ impl<T: Item> Work<T> {
         if is_forgiven {
             shared.pardon(&self.taken.item);
         }
+        next
     }
 }
 

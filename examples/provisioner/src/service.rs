@@ -4,7 +4,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use futures_util::future::try_join;
-use informer::controller::{Controller, ControllerError, EventRecorder, EventSource, Finalizer};
+use informer::controller::{
+    Controller, ControllerError, EventRecorder, EventSource, Finalizer, RecorderError,
+};
 use informer::leader_election::{
     ConfigError, ElectionConfig, HttpLeaseLock, LeaderElector, Leadership,
 };
@@ -22,6 +24,9 @@ use crate::stand_in::StandIn;
 
 /// How long to wait before controllers that ended are started again.
 const RESTART_PAUSE: Duration = Duration::from_secs(1);
+
+/// How long the last events may take at the end.
+const FLUSH_LIMIT: Duration = Duration::from_secs(5);
 
 /// How a provisioner runs.
 #[derive(Debug, Clone)]
@@ -73,6 +78,9 @@ pub enum ServiceError {
     /// An informer was not started, or stopped for good, as one that is run elsewhere.
     #[error("an informer does not run, without which nothing can be provisioned")]
     Informer(#[from] RunError),
+    /// The provisioner's name or that of the replica.
+    #[error("no events can be recorded under these names")]
+    Recorder(#[from] RecorderError),
 }
 
 /// Takes part in the election, and provisions while it leads, until it is stopped. Then it gives the lease back. If it
@@ -96,7 +104,7 @@ pub async fn run<P: Provisioner>(
     );
     let config = ElectionConfig::new(&options.identity);
     let elector = LeaderElector::new(lock, config)?;
-    let recorder = EventRecorder::new(client.clone(), &options.name, &options.identity);
+    let recorder = EventRecorder::new(client.clone(), &options.name, &options.identity)?;
     let provisioner = Arc::new(provisioner);
     // What is written as the leader passes only under the lease. Caches and events do without.
     let client = client.gated(elector.gate());
@@ -121,7 +129,12 @@ pub async fn run<P: Provisioner>(
             }
         }
     };
-    recorder.flush().await;
+    if let Err(error) = recorder.flush(FLUSH_LIMIT).await {
+        tracing::warn!(
+            error = &error as &dyn std::error::Error,
+            "the last events may be lost"
+        );
+    }
     caches.shut_down().await?;
     ended
 }
@@ -245,7 +258,7 @@ fn claims_controller<P>(context: &Context<P>, options: &Options) -> Result<Contr
     let caches = context.caches.clone();
     Controller::new("claims")
         .workers(options.workers)
-        .watch(EventSource::objects(&context.caches.claims).forget_deleted())?
+        .watch(EventSource::existing_objects(&context.caches.claims))?
         // A class may come after its claims.
         .watch(EventSource::mapped(
             &context.caches.classes,
@@ -268,7 +281,7 @@ fn volumes_controller<P>(context: &Context<P>, options: &Options) -> Result<Cont
     let caches = context.caches.clone();
     Controller::new("volumes")
         .workers(options.workers)
-        .watch(EventSource::objects(&context.caches.volumes).forget_deleted())?
+        .watch(EventSource::existing_objects(&context.caches.volumes))?
         // A claim that is gone releases its volume.
         .watch(EventSource::mapped(
             &context.caches.claims,

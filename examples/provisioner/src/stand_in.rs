@@ -4,8 +4,8 @@
 //! Where a controller manager leads, this stays out of its way: see [`StandIn::unless_managed`].
 
 use informer::client::{Error, Patch};
-use informer::controller::{Finalizer, ReconcileRequest};
-use informer::{Api, Client, Object, ObjectKey, StaticResource};
+use informer::controller::{Finalizer, FinalizerStep};
+use informer::{Api, Client, Object, StaticResource};
 use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::api::core::v1::{PersistentVolume, PersistentVolumeClaim, Pod};
 use serde_json::{Value, json};
@@ -84,23 +84,19 @@ impl StandIn {
     }
 
     /// Lets a deleted volume go that no claim is bound to.
-    pub(crate) async fn unprotect_volume(
-        &self,
-        key: &ReconcileRequest,
-        finalizers: &[String],
-    ) -> Result<(), Error> {
-        if finalizers.iter().any(|name| name == VOLUME_PROTECTION) {
-            self.volume_protection.remove(key).await?;
+    pub(crate) async fn unprotect_volume(&self, volume: &PersistentVolume) -> Result<(), Error> {
+        if self.volume_protection.step(volume) == FinalizerStep::CleanUp {
+            self.volume_protection.remove(volume).await?;
         }
         Ok(())
     }
 
     async fn unprotect_claim(&self, claim: &PersistentVolumeClaim) -> Result<(), Error> {
-        let finalizers = claim.metadata.finalizers.as_deref().unwrap_or_default();
-        if !finalizers.iter().any(|name| name == CLAIM_PROTECTION) || self.is_used(claim).await? {
+        let step = self.claim_protection.step(claim);
+        if step != FinalizerStep::CleanUp || self.is_used(claim).await? {
             return Ok(());
         }
-        self.claim_protection.remove(&ObjectKey::of(claim)).await
+        self.claim_protection.remove(claim).await
     }
 
     /// Whether a pod that has not ended names the claim.

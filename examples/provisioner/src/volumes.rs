@@ -1,14 +1,16 @@
 //! Reconciles a volume: when its claim is gone, its storage goes or stays, as its class said.
 
 use informer::client::DeleteOptions;
-use informer::controller::{Action, EventType, ObjectReference, ReconcileError, ReconcileRequest};
+use informer::controller::{
+    Action, EventType, FinalizerStep, ObjectReference, ReconcileError, ReconcileRequest,
+};
 use informer::{Api, StaticResource};
 use k8s_openapi::api::core::v1::{PersistentVolume, PersistentVolumeClaim};
 
 use crate::claims::describe;
 use crate::context::Context;
 use crate::provisioner::{ProvisionError, Provisioner};
-use crate::rules::{self, FINALIZER};
+use crate::rules;
 
 impl<P: Provisioner> Context<P> {
     pub(crate) async fn reconcile_volume(
@@ -68,10 +70,9 @@ impl<P: Provisioner> Context<P> {
         key: &ReconcileRequest,
         volume: &PersistentVolume,
     ) -> Result<(), ReconcileError> {
-        let is_held = |finalizers: &Vec<String>| finalizers.iter().any(|name| name == FINALIZER);
-        if !volume.metadata.finalizers.as_ref().is_some_and(is_held) {
+        if self.finalizer.step(volume) == FinalizerStep::Add {
             // Someone took it off; without it a crash would leave storage behind that nobody knows.
-            return Ok(self.finalizer.add(key).await?);
+            return Ok(self.finalizer.add(volume).await?);
         }
         let uid = volume.metadata.uid.clone().unwrap_or_default();
         let options = DeleteOptions::default().only_uid(uid);
@@ -88,12 +89,11 @@ impl<P: Provisioner> Context<P> {
         key: &ReconcileRequest,
         volume: &PersistentVolume,
     ) -> Result<(), ReconcileError> {
-        let finalizers = volume.metadata.finalizers.as_deref().unwrap_or_default();
         // A volume that was deleted under its claim stays until the claim is gone.
         if !self.is_released(volume).await? {
             return Ok(());
         }
-        if finalizers.iter().any(|name| name == FINALIZER) {
+        if self.finalizer.step(volume) == FinalizerStep::CleanUp {
             if rules::is_reclaimed(volume) {
                 match self.provisioner.delete(volume).await {
                     Ok(()) => tracing::info!(volume = key.name(), "deleted"),
@@ -103,10 +103,10 @@ impl<P: Provisioner> Context<P> {
                     Err(error) => return Err(error.into()),
                 }
             }
-            self.finalizer.remove(key).await?;
+            self.finalizer.remove(volume).await?;
         }
         if let Some(stand_in) = &self.stand_in {
-            stand_in.unprotect_volume(key, finalizers).await?;
+            stand_in.unprotect_volume(volume).await?;
         }
         Ok(())
     }

@@ -1,5 +1,6 @@
 //! Events about objects, as `kubectl describe` shows them.
 
+mod error;
 mod reference;
 mod series;
 mod task;
@@ -11,6 +12,7 @@ use std::time::Duration;
 use informer_client::Client;
 use tokio::sync::{mpsc, oneshot};
 
+pub use error::RecorderError;
 pub use reference::ObjectReference;
 use series::{Key, Notice};
 use task::Task;
@@ -42,9 +44,10 @@ impl EventType {
 
 /// Writes events (`events.k8s.io/v1`) about objects.
 ///
-/// A background task sends the events, one after the other. One that equals another of the last six minutes (the same
-/// object, type, reason and action) is counted in its series, which is written every ten seconds at most. The client
-/// needs the right to create and patch `events` of `events.k8s.io`.
+/// A background task sends the events. One that equals another of the last six minutes (the same objects, type, reason and
+/// action) is counted in its series, which is written every ten seconds at most. A write that fails for a transient reason
+/// is repeated for two minutes, and holds up no other. The client needs the right to create and patch `events` of
+/// `events.k8s.io`, in the namespaces of the objects, and in `default` for those without one.
 ///
 /// ```no_run
 /// use informer_client::Client;
@@ -52,11 +55,14 @@ impl EventType {
 /// use informer_wire::StaticResource;
 /// use k8s_openapi::api::core::v1::PersistentVolumeClaim;
 ///
-/// async fn failed(client: Client, claim: &PersistentVolumeClaim) {
-///     let recorder = EventRecorder::new(client, "example.org/provisioner", "pod-7f9c");
+/// # use std::time::Duration;
+/// async fn failed(client: Client, claim: &PersistentVolumeClaim) -> Result<(), Box<dyn std::error::Error>> {
+///     let recorder = EventRecorder::new(client, "example.org/provisioner", "pod-7f9c")?;
 ///     let claim = ObjectReference::of(&PersistentVolumeClaim::resource(), claim);
 ///     recorder.record(&claim, EventType::Warning, "ProvisioningFailed", "Provision", "the disk is full");
-///     recorder.flush().await;
+///     // Before the program ends.
+///     recorder.flush(Duration::from_secs(5)).await?;
+///     Ok(())
 /// }
 /// ```
 ///
@@ -72,6 +78,19 @@ pub struct EventRecorder {
 struct Inner {
     send: mpsc::Sender<Message>,
     dropped: AtomicU64,
+    counts: Arc<Counts>,
+}
+
+/// What became of events.
+#[derive(Debug, Default)]
+struct Counts {
+    failed: AtomicU64,
+}
+
+impl Counts {
+    fn fail(&self, events: u64) {
+        self.failed.fetch_add(events, Ordering::Relaxed);
+    }
 }
 
 #[derive(Debug)]
@@ -83,39 +102,47 @@ enum Message {
 impl EventRecorder {
     /// Makes a recorder for this controller, as `example.org/provisioner`, and this replica of it.
     ///
+    /// # Errors
+    /// If API servers would refuse every event for the name of the controller or of the replica.
+    ///
     /// # Panics
     /// Outside of a tokio runtime.
-    #[must_use]
     #[doc(alias = "NewRecorder")]
-    pub fn new(client: Client, controller: &str, instance: &str) -> Self {
+    pub fn new(client: Client, controller: &str, instance: &str) -> Result<Self, RecorderError> {
         Self::with_series_period(client, controller, instance, SERIES_PERIOD)
     }
 
     /// Makes a recorder that writes repetitions once a period at most.
     ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    ///
     /// # Panics
     /// Outside of a tokio runtime.
-    #[must_use]
     pub fn with_series_period(
         client: Client,
         controller: &str,
         instance: &str,
         period: Duration,
-    ) -> Self {
+    ) -> Result<Self, RecorderError> {
+        error::check(controller, instance)?;
         let (send, receive) = mpsc::channel(WAITING);
-        let task = Task::new(client, controller, instance, period);
+        let counts = Arc::new(Counts::default());
+        let task = Task::new(client, controller, instance, period, Arc::clone(&counts));
         // Ends by itself once the last clone is dropped and all events are sent.
         tokio::spawn(task.run(receive));
-        Self {
+        Ok(Self {
             inner: Arc::new(Inner {
                 send,
                 dropped: AtomicU64::new(0),
+                counts,
             }),
-        }
+        })
     }
 
     /// Queues an event about an object, with a reason (`ProvisioningFailed`), an action (`Provision`) and a note for
-    /// people. Returns at once. Reason and action are cut at 128 bytes, the note at 1 kB.
+    /// people. Returns at once. Reason and action are cut at 128 bytes, the note at 1 kB. Servers take no event without a
+    /// reason and an action: it counts as [failed](Self::failed).
     #[doc(alias = "Eventf")]
     pub fn record(
         &self,
@@ -125,30 +152,66 @@ impl EventRecorder {
         action: &str,
         note: &str,
     ) {
-        let key = Key::new(regarding, event_type, reason, action);
-        let notice = Notice::new(key, note);
-        if self
-            .inner
-            .send
-            .try_send(Message::Event(Box::new(notice)))
-            .is_err()
-        {
+        let key = Key::new(regarding, None, event_type, reason, action);
+        self.queue(Notice::new(key, note));
+    }
+
+    /// Queues an event that is also about a second object, such as the volume that was made for a claim.
+    pub fn record_related(
+        &self,
+        regarding: &ObjectReference,
+        related: &ObjectReference,
+        event_type: EventType,
+        reason: &str,
+        action: &str,
+        note: &str,
+    ) {
+        let key = Key::new(regarding, Some(related), event_type, reason, action);
+        self.queue(Notice::new(key, note));
+    }
+
+    fn queue(&self, notice: Notice) {
+        let (reason, action) = (notice.key.reason.clone(), &notice.key.action);
+        if reason.is_empty() || action.is_empty() {
+            self.inner.counts.fail(1);
+            tracing::warn!(reason, action, "event without a reason or an action");
+            return;
+        }
+        let sent = self.inner.send.try_send(Message::Event(Box::new(notice)));
+        if sent.is_err() {
             self.inner.dropped.fetch_add(1, Ordering::Relaxed);
             tracing::warn!(reason, "event dropped: too many are queued");
         }
     }
 
-    /// Waits until all events recorded before are sent, or have failed.
-    pub async fn flush(&self) {
-        let (done, is_done) = oneshot::channel();
-        if self.inner.send.send(Message::Flush(done)).await.is_ok() {
-            let _ = is_done.await;
-        }
+    /// Waits until all events recorded before are sent or have failed, for so long at most.
+    ///
+    /// # Cancellation
+    /// Dropping the future changes nothing: events are sent all the same.
+    ///
+    /// # Errors
+    /// [`RecorderError::NotFlushed`] if that takes longer.
+    pub async fn flush(&self, limit: Duration) -> Result<(), RecorderError> {
+        let flushed = async {
+            let (done, is_done) = oneshot::channel();
+            if self.inner.send.send(Message::Flush(done)).await.is_ok() {
+                // An error: the runtime of the task ends, and its events with it.
+                let _ = is_done.await;
+            }
+        };
+        let flushed = tokio::time::timeout(limit, flushed).await;
+        flushed.map_err(|_| RecorderError::NotFlushed { limit })
     }
 
     /// Returns the number of events that were dropped because too many were queued.
     #[must_use]
     pub fn dropped(&self) -> u64 {
         self.inner.dropped.load(Ordering::Relaxed)
+    }
+
+    /// Returns the number of events that were refused, or not written in time.
+    #[must_use]
+    pub fn failed(&self) -> u64 {
+        self.inner.counts.failed.load(Ordering::Relaxed)
     }
 }

@@ -1,4 +1,4 @@
-//! Which events are the same: plain data, with the time as an argument.
+//! Which events are the same, and what is still to be written of them: plain data, with the time as an argument.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -6,22 +6,27 @@ use std::time::Duration;
 use jiff::Timestamp;
 use tokio::time::Instant;
 
+use super::error::is_subdomain;
 use super::{EventType, ObjectReference};
 
 /// After so long without a repetition the next is a new event, as with client-go.
 const SERIES_ENDS: Duration = Duration::from_secs(360);
 
-/// How many series are kept. Beyond it those without unwritten repetitions are dropped, which may split a series in two.
+/// How many series are kept.
 const MAX_SERIES: usize = 4096;
 
 /// What servers accept.
 const MAX_WORD: usize = 128;
 const MAX_NOTE: usize = 1024;
 
+/// What of an object's name is in that of its events.
+const MAX_NAME: usize = 200;
+
 /// What makes two events the same.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct Key {
     pub(super) regarding: ObjectReference,
+    pub(super) related: Option<ObjectReference>,
     pub(super) event_type: EventType,
     pub(super) reason: String,
     pub(super) action: String,
@@ -30,16 +35,30 @@ pub(super) struct Key {
 impl Key {
     pub(super) fn new(
         regarding: &ObjectReference,
+        related: Option<&ObjectReference>,
         event_type: EventType,
         reason: &str,
         action: &str,
     ) -> Self {
         Self {
             regarding: regarding.clone(),
+            related: related.cloned(),
             event_type,
             reason: cut(reason, MAX_WORD),
             action: cut(action, MAX_WORD),
         }
+    }
+
+    /// A name for a new event: that of its object as far as names of events allow, and a random number.
+    fn event_name(&self) -> String {
+        let lower = cut(&self.regarding.name, MAX_NAME).to_ascii_lowercase();
+        let allowed = |letter: char| letter.is_ascii_alphanumeric() || letter == '.';
+        let text = lower.replace(|letter| !allowed(letter), "-");
+        let labels = text.split('.').map(|label| label.trim_matches('-'));
+        let labels: Vec<_> = labels.filter(|label| !label.is_empty()).collect();
+        let name = format!("{}.{:016x}", labels.join("."), fastrand::u64(..));
+        debug_assert!(labels.is_empty() || is_subdomain(&name));
+        name.trim_start_matches('.').to_owned()
     }
 }
 
@@ -61,15 +80,61 @@ impl Notice {
     }
 }
 
-/// An event that was written, and its repetitions.
+/// An event and its repetitions.
 #[derive(Debug, Clone)]
-pub(super) struct Series {
+struct Series {
+    /// The event's name.
+    name: String,
+    count: u32,
+    /// How many of them the server has.
+    written: u32,
+    last: Timestamp,
+    seen: Instant,
+    is_writing: bool,
+}
+
+impl Series {
+    const fn is_changed(&self) -> bool {
+        self.count > self.written
+    }
+
+    fn has_ended(&self, now: Instant) -> bool {
+        now >= self.seen + SERIES_ENDS && !self.is_writing
+    }
+}
+
+/// What is to be done about a notice.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Step {
+    /// Create an event of this name.
+    Create(String),
+    /// Nothing: it repeats one.
+    Counted,
+    /// Nothing: there are too many series that are not written.
+    Full,
+}
+
+/// A number of repetitions to be written.
+#[derive(Debug, Clone)]
+pub(super) struct Repetitions {
+    pub(super) key: Key,
     /// The event's name.
     pub(super) name: String,
     pub(super) count: u32,
     pub(super) last: Timestamp,
-    seen: Instant,
-    is_changed: bool,
+}
+
+/// How a write ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Ended {
+    /// The server has this many.
+    Written(u32),
+    /// The event does not exist any more: the next repetition is a new one.
+    Gone,
+    /// The event was refused. It is not tried again.
+    Refused,
+    /// No server could be asked. Repetitions are tried again.
+    Unanswered,
 }
 
 /// All series that have not ended.
@@ -77,51 +142,89 @@ pub(super) struct Series {
 pub(super) struct AllSeries(HashMap<Key, Series>);
 
 impl AllSeries {
-    /// Counts a repetition. Returns `false` if it repeats nothing: then it is a new event.
-    pub(super) fn repeat(&mut self, notice: &Notice, now: Instant) -> bool {
-        let Some(series) = self.0.get_mut(&notice.key) else {
-            return false;
-        };
-        if now >= series.seen + SERIES_ENDS {
-            return false;
+    /// Counts an event.
+    pub(super) fn note(&mut self, notice: &Notice, now: Instant) -> Step {
+        if let Some(series) = self.0.get_mut(&notice.key)
+            && !series.has_ended(now)
+        {
+            series.count = series.count.saturating_add(1);
+            series.last = notice.at;
+            series.seen = now;
+            return Step::Counted;
         }
-        series.count = series.count.saturating_add(1);
-        series.last = notice.at;
-        series.seen = now;
-        series.is_changed = true;
-        true
-    }
-
-    /// Starts the series of an event that was written under this name.
-    pub(super) fn begin(&mut self, notice: &Notice, name: String, now: Instant) {
         if self.0.len() >= MAX_SERIES {
-            self.0.retain(|_, series| series.is_changed);
-        }
-        let series = Series {
-            name,
-            count: 1,
-            last: notice.at,
-            seen: now,
-            is_changed: false,
-        };
-        self.0.insert(notice.key.clone(), series);
-    }
-
-    /// Returns the series with unwritten repetitions, and drops those that have ended.
-    pub(super) fn take_changed(&mut self, now: Instant) -> Vec<(Key, Series)> {
-        let mut changed = Vec::new();
-        for (key, series) in &mut self.0 {
-            if std::mem::take(&mut series.is_changed) {
-                changed.push((key.clone(), series.clone()));
+            // May split a series in two.
+            self.0
+                .retain(|_, series| series.is_changed() || series.is_writing);
+            if self.0.len() >= MAX_SERIES {
+                return Step::Full;
             }
         }
-        self.0.retain(|_, series| now < series.seen + SERIES_ENDS);
-        changed
+        let name = notice.key.event_name();
+        let series = Series {
+            name: name.clone(),
+            count: 1,
+            written: 0,
+            last: notice.at,
+            seen: now,
+            is_writing: true,
+        };
+        self.0.insert(notice.key.clone(), series);
+        Step::Create(name)
     }
 
-    /// Drops a series whose event is deleted: the next repetition is a new event.
-    pub(super) fn forget(&mut self, key: &Key) {
-        self.0.remove(key);
+    /// Returns the repetitions to be written now, and drops series that have ended.
+    pub(super) fn begin_writes(&mut self, now: Instant) -> Vec<Repetitions> {
+        let keys: Vec<_> = self.0.keys().cloned().collect();
+        let writes = keys
+            .iter()
+            .filter_map(|key| self.begin_write(key))
+            .collect();
+        self.0.retain(|_, series| !series.has_ended(now));
+        writes
+    }
+
+    /// Returns the repetitions of a key to be written now.
+    pub(super) fn begin_write(&mut self, key: &Key) -> Option<Repetitions> {
+        let series = self.0.get_mut(key)?;
+        if series.is_writing || !series.is_changed() {
+            return None;
+        }
+        series.is_writing = true;
+        Some(Repetitions {
+            key: key.clone(),
+            name: series.name.clone(),
+            count: series.count,
+            last: series.last,
+        })
+    }
+
+    /// A write has ended. Returns how many events are lost by that.
+    pub(super) fn end_write(&mut self, key: &Key, ended: Ended) -> u32 {
+        let Some(series) = self.0.get_mut(key) else {
+            return 0;
+        };
+        series.is_writing = false;
+        match ended {
+            Ended::Written(count) => {
+                series.written = count;
+                0
+            }
+            Ended::Unanswered if series.written > 0 => 0,
+            Ended::Gone | Ended::Refused | Ended::Unanswered => {
+                let lost = series.count - series.written;
+                self.0.remove(key);
+                lost
+            }
+        }
+    }
+
+    /// The keys of which something is unwritten, and how many writes that takes.
+    pub(super) fn unwritten(&self) -> HashMap<Key, u8> {
+        let writes = |series: &Series| u8::from(series.is_writing) + u8::from(series.is_changed());
+        let writes = |(key, series): (&Key, &Series)| (key.clone(), writes(series));
+        let unwritten = self.0.iter().map(writes);
+        unwritten.filter(|(_, writes)| *writes > 0).collect()
     }
 }
 
@@ -138,47 +241,109 @@ fn cut(text: &str, max: usize) -> String {
 mod tests {
     use super::*;
 
-    fn notice(reason: &str) -> Notice {
+    fn key(name: &str, reason: &str) -> Key {
         let regarding = ObjectReference {
             api_version: "v1".to_owned(),
             kind: "Pod".to_owned(),
             namespace: None,
-            name: "a".to_owned(),
+            name: name.to_owned(),
             uid: None,
         };
-        Notice::new(
-            Key::new(&regarding, EventType::Normal, reason, "Act"),
-            "words",
-        )
+        Key::new(&regarding, None, EventType::Normal, reason, "Act")
+    }
+
+    fn notice(reason: &str) -> Notice {
+        Notice::new(key("a", reason), "words")
     }
 
     #[test]
-    fn repetitions_are_counted_and_returned_once() {
+    fn repetitions_are_counted_and_written_once() {
         let (mut all, now) = (AllSeries::default(), Instant::now());
-        assert!(!all.repeat(&notice("A"), now));
-        all.begin(&notice("A"), "a.1".to_owned(), now);
-        assert!(all.take_changed(now).is_empty());
-        assert!(all.repeat(&notice("A"), now) && all.repeat(&notice("A"), now));
-        assert!(!all.repeat(&notice("B"), now));
-        let changed = all.take_changed(now);
-        assert_eq!(changed.len(), 1);
-        assert_eq!((changed[0].1.count, changed[0].1.name.as_str()), (3, "a.1"));
-        assert!(all.take_changed(now).is_empty());
-        all.forget(&notice("A").key);
-        assert!(!all.repeat(&notice("A"), now));
+        let a = notice("A");
+        let Step::Create(name) = all.note(&a, now) else {
+            panic!("it is the first");
+        };
+        // While it is created.
+        assert_eq!(all.note(&a, now), Step::Counted);
+        assert!(all.begin_writes(now).is_empty());
+        assert_eq!(all.end_write(&a.key, Ended::Written(1)), 0);
+        assert_eq!(all.note(&a, now), Step::Counted);
+        let writes = all.begin_writes(now);
+        assert_eq!(
+            (writes.len(), writes[0].count, &writes[0].name),
+            (1, 3, &name)
+        );
+        // What comes meanwhile is not lost, and neither is a write without an answer.
+        assert_eq!(all.note(&a, now), Step::Counted);
+        assert_eq!(all.end_write(&a.key, Ended::Unanswered), 0);
+        assert_eq!(all.begin_writes(now)[0].count, 4);
+        assert_eq!(all.end_write(&a.key, Ended::Written(4)), 0);
+        assert!(all.begin_writes(now).is_empty() && all.unwritten().is_empty());
+    }
+
+    #[test]
+    fn events_that_are_refused_or_gone_are_new_ones_later() {
+        let (mut all, now) = (AllSeries::default(), Instant::now());
+        let a = notice("A");
+        for ended in [Ended::Refused, Ended::Unanswered] {
+            assert!(matches!(all.note(&a, now), Step::Create(_)));
+            assert_eq!(all.note(&a, now), Step::Counted);
+            assert_eq!(all.end_write(&a.key, ended), 2, "{ended:?}");
+        }
+        assert!(matches!(all.note(&a, now), Step::Create(_)));
+        assert_eq!(all.end_write(&a.key, Ended::Written(1)), 0);
+        assert_eq!(all.note(&a, now), Step::Counted);
+        assert_eq!(all.begin_writes(now).len(), 1);
+        assert_eq!(all.end_write(&a.key, Ended::Gone), 1);
+        assert!(matches!(all.note(&a, now), Step::Create(_)));
     }
 
     #[test]
     fn series_ends_after_six_minutes_and_memory_is_bounded() {
         let (mut all, now) = (AllSeries::default(), Instant::now());
-        all.begin(&notice("A"), "a.1".to_owned(), now);
-        assert!(!all.repeat(&notice("A"), now + SERIES_ENDS));
-        for reason in 0..3 * MAX_SERIES {
-            all.begin(&notice(&reason.to_string()), String::new(), now);
+        let a = notice("A");
+        all.note(&a, now);
+        all.end_write(&a.key, Ended::Written(1));
+        assert!(matches!(all.note(&a, now + SERIES_ENDS), Step::Create(_)));
+        for reason in 0..2 * MAX_SERIES {
+            let notice = notice(&reason.to_string());
+            assert!(matches!(all.note(&notice, now), Step::Create(_)));
+            all.end_write(&notice.key, Ended::Written(1));
         }
         assert!(all.0.len() <= MAX_SERIES);
-        all.take_changed(now + SERIES_ENDS);
-        assert!(all.0.is_empty());
+        // None of those that are being written is dropped for another.
+        let written = (0..MAX_SERIES)
+            .filter(|reason| all.note(&notice(&format!("x{reason}")), now) != Step::Full);
+        assert!(written.count() < MAX_SERIES);
+        assert!(all.0.len() <= MAX_SERIES);
+    }
+
+    #[test]
+    fn events_have_valid_names_whatever_their_objects_are_called() {
+        let long = [
+            "a".repeat(62),
+            "b".repeat(62),
+            "c".repeat(62),
+            "d".repeat(62),
+        ]
+        .join(".");
+        let names = [
+            "plain",
+            "system:kubelet-api-admin",
+            "fd00:10::103",
+            "UpperCase",
+            ":",
+            "",
+            "a.-.b",
+            "-",
+            "ä.ö",
+            &long,
+        ];
+        for name in names {
+            let event = key(name, "A").event_name();
+            assert!(is_subdomain(&event), "{name:?}: {event:?}");
+        }
+        assert!(key("system:a", "A").event_name().starts_with("system-a."));
     }
 
     #[test]

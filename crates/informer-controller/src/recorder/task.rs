@@ -1,86 +1,243 @@
-//! The task that writes events, one after the other.
+//! The task that writes events: each series by itself, so that one that is throttled holds up no other.
 
+use std::collections::HashMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use informer_client::{Api, Client, Error, Patch};
 use informer_wire::{Resource, Scope};
 use jiff::Timestamp;
 use serde_json::{Value, json};
-use tokio::sync::mpsc;
-use tokio::time::{Instant, MissedTickBehavior};
+use tokio::sync::{Semaphore, mpsc, oneshot};
+use tokio::task::JoinSet;
+use tokio::time::{Instant, MissedTickBehavior, sleep, timeout};
 
-use super::Message;
-use super::series::{AllSeries, Key, Notice, Series};
+use super::series::{AllSeries, Ended, Key, Notice, Repetitions, Step};
+use super::{Counts, Message};
 
-/// How often a write is tried that failed by the network or by the server's load.
-const ATTEMPTS: u32 = 4;
+/// How long one write may take with all its attempts.
+const WRITE_LIMIT: Duration = Duration::from_secs(120);
 
 /// The pause after the first failure; it doubles.
 const PAUSE: Duration = Duration::from_millis(250);
 
+/// The longest pause, also if the server asks for a longer one.
+const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+
+/// How many requests are made at once.
+const REQUESTS: usize = 8;
+
 pub(super) struct Task {
+    writer: Arc<Writer>,
+    period: Duration,
+    series: AllSeries,
+    writes: JoinSet<(Key, Ended)>,
+    counts: Arc<Counts>,
+    waiting: Vec<Waiting>,
+}
+
+/// Someone who waits until what was recorded before is written.
+struct Waiting {
+    /// How many writes are awaited of each key.
+    keys: HashMap<Key, u8>,
+    done: oneshot::Sender<()>,
+}
+
+/// What a write needs.
+struct Writer {
     events: Api<Value>,
     controller: String,
     instance: String,
-    period: Duration,
-    series: AllSeries,
+    permits: Semaphore,
 }
 
 impl Task {
-    pub(super) fn new(client: Client, controller: &str, instance: &str, period: Duration) -> Self {
+    pub(super) fn new(
+        client: Client,
+        controller: &str,
+        instance: &str,
+        period: Duration,
+        counts: Arc<Counts>,
+    ) -> Self {
         let events = Resource::new("events.k8s.io", "v1", "Event", "events", Scope::Namespaced);
-        Self {
+        let writer = Writer {
             events: Api::new(client, events),
             controller: controller.to_owned(),
             instance: instance.to_owned(),
+            permits: Semaphore::new(REQUESTS),
+        };
+        Self {
+            writer: Arc::new(writer),
             period,
             series: AllSeries::default(),
+            writes: JoinSet::new(),
+            counts,
+            waiting: Vec::new(),
         }
     }
 
-    /// Writes what is received, until all senders are dropped.
+    /// Writes what is received, until all senders are dropped and all is written.
     pub(super) async fn run(mut self, mut receive: mpsc::Receiver<Message>) {
         let mut tick = tokio::time::interval(self.period.max(Duration::from_millis(1)));
         tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             tokio::select! {
-                message = receive.recv() => match message {
-                    None => return self.write_series().await,
-                    Some(Message::Event(notice)) => self.write(*notice).await,
-                    Some(Message::Flush(done)) => {
-                        self.write_series().await;
-                        // The one who asked may have stopped waiting.
-                        let _ = done.send(());
+                biased;
+                Some(written) = self.writes.join_next(), if !self.writes.is_empty() => {
+                    if let Ok((key, ended)) = written {
+                        self.written(&key, ended);
                     }
+                }
+                message = receive.recv() => match message {
+                    Some(Message::Event(notice)) => self.create(*notice),
+                    Some(Message::Flush(done)) => self.flush(done),
+                    None => break,
                 },
-                _ = tick.tick() => self.write_series().await,
+                _ = tick.tick() => self.repeat_all(),
+            }
+        }
+        self.repeat_all();
+        while let Some(written) = self.writes.join_next().await {
+            if let Ok((key, ended)) = written {
+                self.written(&key, ended);
+                if ended != Ended::Unanswered {
+                    self.repeat_all();
+                }
             }
         }
     }
 
-    async fn write(&mut self, notice: Notice) {
-        if self.series.repeat(&notice, Instant::now()) {
-            return;
+    fn create(&mut self, notice: Notice) {
+        match self.series.note(&notice, Instant::now()) {
+            Step::Counted => {}
+            Step::Full => self.counts.fail(1),
+            Step::Create(name) => {
+                let writer = Arc::clone(&self.writer);
+                self.writes.spawn(async move {
+                    let ended = writer.create(&name, &notice).await;
+                    (notice.key, ended)
+                });
+            }
         }
-        let name = format!("{}.{:016x}", notice.key.regarding.name, fastrand::u64(..));
-        let event = self.event(&name, &notice);
+    }
+
+    fn repeat_all(&mut self) {
+        for repetitions in self.series.begin_writes(Instant::now()) {
+            self.repeat(repetitions);
+        }
+    }
+
+    fn repeat(&mut self, repetitions: Repetitions) {
+        let writer = Arc::clone(&self.writer);
+        self.writes.spawn(async move {
+            let ended = writer.repeat(&repetitions).await;
+            (repetitions.key, ended)
+        });
+    }
+
+    fn flush(&mut self, done: oneshot::Sender<()>) {
+        let keys = self.series.unwritten();
+        self.repeat_all();
+        self.waiting.push(Waiting { keys, done });
+        self.wake();
+    }
+
+    fn written(&mut self, key: &Key, ended: Ended) {
+        let lost = self.series.end_write(key, ended);
+        self.counts.fail(lost.into());
+        let mut is_awaited = false;
+        for waiting in &mut self.waiting {
+            if let Some(writes) = waiting.keys.get_mut(key) {
+                *writes -= 1;
+                if *writes == 0 {
+                    waiting.keys.remove(key);
+                } else {
+                    is_awaited = true;
+                }
+            }
+        }
+        let repetitions = is_awaited.then(|| self.series.begin_write(key)).flatten();
+        match repetitions {
+            Some(repetitions) => self.repeat(repetitions),
+            None => {
+                for waiting in &mut self.waiting {
+                    waiting.keys.remove(key);
+                }
+            }
+        }
+        self.wake();
+    }
+
+    /// Wakes those who have all that they waited for.
+    fn wake(&mut self) {
+        for waiting in std::mem::take(&mut self.waiting) {
+            if waiting.keys.is_empty() {
+                // Who asked may have stopped waiting.
+                let _ = waiting.done.send(());
+            } else {
+                self.waiting.push(waiting);
+            }
+        }
+    }
+}
+
+impl Writer {
+    async fn create(&self, name: &str, notice: &Notice) -> Ended {
+        let event = self.event(name, notice);
         let api = self.api(&notice.key);
-        match retry(|| api.create(&event)).await {
-            Ok(_) => self.series.begin(&notice, name, Instant::now()),
-            Err(error) => warn(&error),
-        }
+        let written = self.retry(|| async {
+            match api.create(&event).await {
+                // The answer to an earlier attempt was lost: no other event has this name.
+                Err(error) if error.is_already_exists() => Ok(()),
+                result => result.map(drop),
+            }
+        });
+        written
+            .await
+            .map_or_else(|ended| ended, |()| Ended::Written(1))
     }
 
-    async fn write_series(&mut self) {
-        for (key, series) in self.series.take_changed(Instant::now()) {
-            let patch = repetition(&series);
-            let api = self.api(&key);
-            match retry(|| api.patch(&series.name, &patch)).await {
-                Ok(_) => {}
-                Err(error) if error.is_not_found() => self.series.forget(&key),
-                Err(error) => warn(&error),
+    async fn repeat(&self, repetitions: &Repetitions) -> Ended {
+        let patch = Patch::Merge(json!({"series": {
+            "count": repetitions.count, "lastObservedTime": micro_time(repetitions.last),
+        }}));
+        let api = self.api(&repetitions.key);
+        let written = self.retry(|| async { api.patch(&repetitions.name, &patch).await.map(drop) });
+        let count = Ended::Written(repetitions.count);
+        written.await.map_or_else(|ended| ended, |()| count)
+    }
+
+    /// Repeats a write that failed for a transient reason, within its limit.
+    async fn retry<R>(&self, write: impl Fn() -> R) -> Result<(), Ended>
+    where
+        R: Future<Output = Result<(), Error>>,
+    {
+        let attempts = async {
+            let mut pause = PAUSE;
+            loop {
+                // None is held during a pause. They are never closed.
+                let permit = self.permits.acquire().await;
+                let result = write().await;
+                drop(permit);
+                let error = match result {
+                    Ok(()) => return Ok(()),
+                    Err(error) if is_transient(&error) => error,
+                    Err(error) if error.is_not_found() => return Err(Ended::Gone),
+                    Err(error) => {
+                        let error: &dyn std::error::Error = &error;
+                        tracing::warn!(error, "cannot write event");
+                        return Err(Ended::Refused);
+                    }
+                };
+                let wait = error.retry_after().unwrap_or(pause);
+                sleep(wait.min(LONGEST_PAUSE)).await;
+                pause = (pause * 2).min(LONGEST_PAUSE);
             }
-        }
+        };
+        timeout(WRITE_LIMIT, attempts).await.unwrap_or_else(|_| {
+            tracing::warn!(limit = ?WRITE_LIMIT, "event not written in time");
+            Err(Ended::Unanswered)
+        })
     }
 
     fn api(&self, key: &Key) -> Api<Value> {
@@ -89,55 +246,31 @@ impl Task {
     }
 
     fn event(&self, name: &str, notice: &Notice) -> Value {
-        json!({
+        let key = &notice.key;
+        let mut event = json!({
             "apiVersion": "events.k8s.io/v1",
             "kind": "Event",
-            "metadata": {"name": name, "namespace": notice.key.regarding.event_namespace()},
+            "metadata": {"name": name, "namespace": key.regarding.event_namespace()},
             "eventTime": micro_time(notice.at),
             "reportingController": self.controller,
             "reportingInstance": self.instance,
-            "action": notice.key.action,
-            "reason": notice.key.reason,
-            "regarding": notice.key.regarding.to_json(),
+            "action": key.action,
+            "reason": key.reason,
+            "regarding": key.regarding.to_json(),
             "note": notice.note,
-            "type": notice.key.event_type.as_str(),
-        })
-    }
-}
-
-fn repetition(series: &Series) -> Patch<Value> {
-    Patch::Merge(json!({"series": {
-        "count": series.count, "lastObservedTime": micro_time(series.last),
-    }}))
-}
-
-/// Retries a write that failed for a transient reason.
-async fn retry<T, R>(mut write: impl FnMut() -> R) -> Result<T, Error>
-where
-    R: Future<Output = Result<T, Error>>,
-{
-    let mut pause = PAUSE;
-    for _ in 1..ATTEMPTS {
-        match write().await {
-            Err(error) if is_transient(&error) => {
-                tokio::time::sleep(error.retry_after().unwrap_or(pause)).await;
-                pause *= 2;
-            }
-            result => return result,
+            "type": key.event_type.as_str(),
+        });
+        if let Some(related) = &key.related {
+            event["related"] = related.to_json();
         }
+        event
     }
-    write().await
 }
 
 fn is_transient(error: &Error) -> bool {
     error.is_too_many_requests()
         || matches!(error, Error::Transport { .. } | Error::Timeout { .. })
         || error.status().is_some_and(|status| status.code >= 500)
-}
-
-fn warn(error: &Error) {
-    let error: &dyn std::error::Error = error;
-    tracing::warn!(error, "cannot write event");
 }
 
 /// Formats a time as `MicroTime`.

@@ -352,6 +352,18 @@ mod unrestorable {
         fn owner_references(&self) -> impl Iterator<Item = OwnerReference<'_>> {
             std::iter::empty()
         }
+
+        fn generation(&self) -> Option<i64> {
+            None
+        }
+
+        fn finalizers(&self) -> impl Iterator<Item = &str> {
+            std::iter::empty()
+        }
+
+        fn is_being_deleted(&self) -> bool {
+            false
+        }
     }
 
     struct Thing {

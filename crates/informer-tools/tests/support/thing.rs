@@ -66,4 +66,16 @@ impl ObjectMetadata for Meta {
     fn owner_references(&self) -> impl Iterator<Item = OwnerReference<'_>> {
         std::iter::empty()
     }
+
+    fn generation(&self) -> Option<i64> {
+        None
+    }
+
+    fn finalizers(&self) -> impl Iterator<Item = &str> {
+        std::iter::empty()
+    }
+
+    fn is_being_deleted(&self) -> bool {
+        false
+    }
 }

@@ -200,6 +200,18 @@ impl ObjectMetadata for ObjectMeta {
         self.owner_references()
     }
 
+    fn generation(&self) -> Option<i64> {
+        Self::generation(self)
+    }
+
+    fn finalizers(&self) -> impl Iterator<Item = &str> {
+        Self::finalizers(self)
+    }
+
+    fn is_being_deleted(&self) -> bool {
+        self.deletion_timestamp().is_some()
+    }
+
     fn label(&self, key: &str) -> Option<&str> {
         self.label(key)
     }

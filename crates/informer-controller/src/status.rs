@@ -1,0 +1,159 @@
+//! What a controller knows of itself, for others to read.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use informer_store::ObjectKey;
+use tokio::sync::watch;
+use tokio::time::Instant;
+
+/// A reconcile that runs for longer is logged.
+const SLOW: Duration = Duration::from_secs(60);
+
+/// How often they are looked for.
+const LOOK_PERIOD: Duration = Duration::from_secs(10);
+
+/// The status of a [`Controller`](crate::Controller).
+///
+/// ```
+/// use std::time::Duration;
+/// use informer_controller::{Controller, ControllerPhase};
+///
+/// let controller = Controller::new("replicasets");
+/// let status = controller.status();
+/// // In the handler of a health check:
+/// let is_hung = status.borrow().running.iter().any(|run| run.since.elapsed() > Duration::from_secs(600));
+/// assert!(!is_hung && status.borrow().phase == ControllerPhase::Waiting);
+/// ```
+#[derive(Debug, Clone, Default)]
+#[non_exhaustive]
+pub struct ControllerStatus {
+    /// What it does.
+    pub phase: ControllerPhase,
+    /// The reconciles that run, the oldest first.
+    pub running: Vec<RunningReconcile>,
+    /// How many reconciles have ended, in whatever way.
+    pub reconciles: u64,
+    /// How many of them failed, panicked or took too long; conflicts with concurrent writes included.
+    pub failures: u64,
+    /// How often a predicate or mapping function of an event source panicked.
+    pub source_panics: u64,
+    /// The last failure or panic, with its key.
+    pub last_error: Option<Arc<str>>,
+}
+
+/// What a controller does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum ControllerPhase {
+    /// It does not run, or waits until its caches are synced.
+    #[default]
+    Waiting,
+    /// It reconciles.
+    Reconciling,
+    /// It was stopped, failed or was dropped.
+    Stopped,
+}
+
+/// A reconcile that runs.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct RunningReconcile {
+    /// The key.
+    pub key: ObjectKey,
+    /// When it began.
+    pub since: Instant,
+    number: u64,
+}
+
+/// The name of a controller and its status, for those who write it.
+#[derive(Clone)]
+pub(crate) struct Record {
+    pub(crate) name: Arc<str>,
+    status: watch::Sender<ControllerStatus>,
+}
+
+impl Record {
+    pub(crate) fn new(name: Arc<str>) -> Self {
+        let status = watch::Sender::new(ControllerStatus::default());
+        Self { name, status }
+    }
+
+    pub(crate) fn subscribe(&self) -> watch::Receiver<ControllerStatus> {
+        self.status.subscribe()
+    }
+
+    pub(crate) fn enter(&self, phase: ControllerPhase) {
+        self.status.send_modify(|status| status.phase = phase);
+    }
+
+    pub(crate) fn begin(&self, key: &ObjectKey) -> Reconciling<'_> {
+        let mut number = 0;
+        self.status.send_modify(|status| {
+            let last = status.running.iter().map(|run| run.number).max();
+            number = last.map_or(0, |last| last + 1);
+            status.running.push(RunningReconcile {
+                key: key.clone(),
+                since: Instant::now(),
+                number,
+            });
+        });
+        Reconciling {
+            record: self,
+            number,
+        }
+    }
+
+    pub(crate) fn failed(&self, error: String) {
+        self.status.send_modify(|status| {
+            status.failures += 1;
+            status.last_error = Some(error.into());
+        });
+    }
+
+    pub(crate) fn source_panicked(&self, error: String) {
+        self.status.send_modify(|status| {
+            status.source_panics += 1;
+            status.last_error = Some(error.into());
+        });
+    }
+
+    /// Logs each reconcile that takes long, once. Never ends.
+    pub(crate) async fn warn_of_slow(&self) {
+        let mut warned: Vec<(u64, Instant)> = Vec::new();
+        loop {
+            tokio::time::sleep(LOOK_PERIOD).await;
+            let running = self.status.borrow().running.clone();
+            let slow = running.into_iter().filter(|run| run.since.elapsed() > SLOW);
+            let mut still = Vec::new();
+            for run in slow {
+                let id = (run.number, run.since);
+                if !warned.contains(&id) {
+                    tracing::warn!(
+                        controller = &*self.name,
+                        key = run.key.as_str(),
+                        seconds = run.since.elapsed().as_secs(),
+                        "reconcile takes long"
+                    );
+                }
+                still.push(id);
+            }
+            warned = still;
+        }
+    }
+}
+
+/// A reconcile that is in the status until this is dropped.
+pub(crate) struct Reconciling<'a> {
+    record: &'a Record,
+    number: u64,
+}
+
+impl Drop for Reconciling<'_> {
+    fn drop(&mut self) {
+        self.record.status.send_modify(|status| {
+            status.running.retain(|run| run.number != self.number);
+            status.reconciles += 1;
+        });
+    }
+}
