@@ -132,12 +132,12 @@ impl<K: Object> Drop for Batch<K> {
         let Some(in_flight) = self.in_flight.take() else {
             return;
         };
-        let now = self.monitor.now();
+        // Without the clock, which is user code.
         self.monitor.change(|state| {
             state.recall();
             // The queue's own reference is gone, so this is the last one.
             if let Some(content) = Arc::into_inner(in_flight) {
-                state.requeue(content, now);
+                state.requeue(content);
             }
         });
     }

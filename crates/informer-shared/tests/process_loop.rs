@@ -195,6 +195,28 @@ async fn key_that_fails_for_ever_is_given_up_until_its_next_change() {
     running.end().await;
 }
 
+// INV-CTRL-2: an object that is deleted before it could be applied leaves nothing behind.
+#[tokio::test(start_paused = true)]
+async fn failing_key_whose_object_is_deleted_fails_no_more() {
+    for order in [QueueOrder::ByKey, QueueOrder::InOrder] {
+        let (cluster, writer) = (Cluster::with(1), Writer::default());
+        let process_loop = process_loop(writer.queue(order), &cluster, writer.clone());
+        let running = synced(process_loop.retries(u32::MAX)).await;
+        *writer.refused.lock() = vec!["early"];
+        cluster.put("early", "first");
+        until("it fails", || running.status().failing == 1).await;
+        cluster.delete("early");
+        if order == QueueOrder::InOrder {
+            // Every change is kept, so it goes on to fail.
+            tokio::time::sleep(20 * SECONDS).await;
+            assert_eq!(running.status().failing, 1);
+            writer.refused.lock().clear();
+        }
+        until("it is forgotten", || running.status().failing == 0).await;
+        running.end().await;
+    }
+}
+
 #[test]
 fn failed_keys_name_the_first_key_and_its_error() {
     let mut failed = FailedKeys::new();

@@ -50,6 +50,21 @@ impl<L: ListerWatcher> Io<L> {
         Self::OpeningWatch(Box::pin(async move { lister.watch_list(request).await }))
     }
 
+    /// Puts a request in the place of the open one.
+    pub(super) fn open(&mut self, request: Self) {
+        self.close();
+        *self = request;
+    }
+
+    /// Drops the request. A panic of what it drops, which is the source's, is caught.
+    pub(super) fn close(&mut self) {
+        let request = std::mem::replace(self, Self::Idle);
+        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| drop(request))) {
+            let error = panic_message(&*panic);
+            tracing::error!(error, "a list or watch panicked while it was dropped");
+        }
+    }
+
     /// Returns what the request yields next; waits for ever without a request. Loses nothing when dropped.
     pub(super) async fn next(&mut self) -> Incoming<L::Object> {
         poll_fn(|cx| self.poll_next(cx)).await
@@ -61,12 +76,12 @@ impl<L: ListerWatcher> Io<L> {
             Ok(Poll::Pending) => Poll::Pending,
             Ok(Poll::Ready(incoming)) => {
                 if matches!(incoming, Incoming::Failed(_) | Incoming::Ended) {
-                    *self = Self::Idle;
+                    self.close();
                 }
                 Poll::Ready(incoming)
             }
             Err(panic) => {
-                *self = Self::Idle;
+                self.close();
                 let message = panic_message(&*panic).to_owned();
                 Poll::Ready(Incoming::Failed(ListWatchError::Panicked { message }))
             }

@@ -41,7 +41,7 @@ pub(super) struct Driver<L: ListerWatcher, S: DeltaSink<L::Object>> {
     pub(super) last_event_at: Option<Instant>,
     config: ReflectorConfig,
     lister_watcher: Arc<L>,
-    io: Io<L>,
+    pub(super) io: Io<L>,
     newest: Arc<NewestFn<L::Object>>,
     resync_at: Option<watch::Receiver<Option<tokio::time::Instant>>>,
     pub(super) status: watch::Sender<ReflectorStatus>,
@@ -168,20 +168,20 @@ impl<L: ListerWatcher, S: DeltaSink<L::Object>> Driver<L, S> {
                     }
                     let request = self.list_request(options, reuse);
                     tracing::debug!(options = ?request.options, "listing");
-                    self.io = Io::list(&self.lister_watcher, request);
+                    self.io.open(Io::list(&self.lister_watcher, request));
                 }
                 Action::StreamingList { options, reuse } => {
                     self.start_list();
                     let request = self.list_request(options, reuse);
                     tracing::debug!(options = ?request.options, "streaming a list");
-                    self.io = Io::watch_list(&self.lister_watcher, request);
+                    self.io.open(Io::watch_list(&self.lister_watcher, request));
                 }
                 Action::Watch { options } => {
                     let options = self.config.modified(options);
                     tracing::debug!(?options, "watching");
-                    self.io = Io::watch(&self.lister_watcher, options);
+                    self.io.open(Io::watch(&self.lister_watcher, options));
                 }
-                Action::Close => self.io = Io::Idle,
+                Action::Close => self.io.close(),
                 Action::FinishList(end) => self.finish_list(end),
                 Action::DropList => self.list = ObjectList::new(),
                 Action::Resync => {

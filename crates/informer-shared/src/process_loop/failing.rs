@@ -12,7 +12,7 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 /// The keys that failed when they were last tried, with the number of tries.
 ///
 /// # Invariants
-/// - Each key is in the queue, or in the batch that is being processed: the memory is bounded by the queue's.
+/// - After a batch with room each key is in the queue: the memory is bounded by the queue's.
 /// - No key is tried more than `retries + 1` times in a row.
 pub(super) struct Failing {
     tries: HashMap<ObjectKey, u32>,
@@ -51,33 +51,36 @@ impl Failing {
         self.tries.len()
     }
 
-    /// Notes a batch of these keys, of which some failed.
+    /// Notes a batch of these keys, of which some failed. One that `has_room` holds all requeued keys, for they come first:
+    /// what it lacks was dropped from the queue, as an object is that is deleted before it was applied.
     pub(super) fn note<'a>(
         &mut self,
         keys: impl Iterator<Item = &'a ObjectKey>,
         failed: &HashSet<&ObjectKey>,
+        has_room: bool,
     ) -> Outcome {
         let mut outcome = Outcome::default();
         if self.tries.is_empty() && failed.is_empty() {
             self.batches = 0;
             return outcome;
         }
+        let mut before = std::mem::take(&mut self.tries);
         for key in keys {
+            let tries = before.remove(key);
             if !failed.contains(key) {
-                outcome.repaired += u64::from(self.tries.remove(key).is_some());
+                outcome.repaired += u64::from(tries.is_some());
                 continue;
             }
-            let tries = self
-                .tries
-                .get(key)
-                .map_or(1, |tries| tries.saturating_add(1));
+            let tries = tries.unwrap_or(0).saturating_add(1);
             if tries > self.retries {
-                self.tries.remove(key);
                 outcome.given_up += 1;
             } else {
                 self.tries.insert(key.clone(), tries);
                 outcome.requeued.push(key.clone());
             }
+        }
+        if !has_room {
+            self.tries.extend(before);
         }
         if outcome.requeued.is_empty() {
             self.batches = 0;
@@ -95,7 +98,7 @@ mod tests {
     use super::*;
 
     fn note(failing: &mut Failing, keys: &[&ObjectKey], failed: &[&ObjectKey]) -> Outcome {
-        failing.note(keys.iter().copied(), &failed.iter().copied().collect())
+        failing.note(keys.iter().copied(), &failed.iter().copied().collect(), true)
     }
 
     // INV-CTRL-2
@@ -126,6 +129,22 @@ mod tests {
         let mut failing = Failing::new(u32::MAX);
         let pauses = (0..100).map(|_| note(&mut failing, &[&a], &[&a]).pause);
         assert_eq!(pauses.max().flatten(), Some(LONGEST_PAUSE));
+    }
+
+    // INV-CTRL-2: an object that is deleted before it was applied leaves the queue, and nothing here.
+    #[test]
+    fn keys_that_left_the_queue_are_forgotten() {
+        let (a, b) = (
+            ObjectKey::cluster_scoped("a"),
+            ObjectKey::cluster_scoped("b"),
+        );
+        let mut failing = Failing::new(2);
+        note(&mut failing, &[&a], &[&a]);
+        // A full batch may leave some of many for the next one.
+        let outcome = failing.note([&b].into_iter(), &HashSet::new(), false);
+        assert_eq!((outcome, failing.len()), (Outcome::default(), 1));
+        assert_eq!(note(&mut failing, &[&b], &[]), Outcome::default());
+        assert_eq!(failing.len(), 0);
     }
 
     // A process may name keys that are not in the batch; they would stay for ever.

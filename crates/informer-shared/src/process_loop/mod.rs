@@ -239,7 +239,8 @@ impl<K: Object, P: Process<K>> ProcessLoop<K, P> {
     async fn apply(&mut self, batch: Batch<K>) -> Option<Duration> {
         let failed = self.process.process(&batch).await.err().unwrap_or_default();
         let keys: HashSet<&ObjectKey> = failed.iter().map(|(key, _)| key).collect();
-        let outcome = self.failing.note(batch.iter().map(|(key, _)| key), &keys);
+        let (all, has_room) = (batch.iter().map(|(key, _)| key), batch.len() < BATCH);
+        let outcome = self.failing.note(all, &keys, has_room);
         self.report(&failed);
         let keys = batch.len() as u64;
         if outcome.requeued.is_empty() {
