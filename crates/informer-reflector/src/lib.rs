@@ -99,6 +99,7 @@ mod status;
 /// For the crate `informer-tools`, whose watches retry by the same rules. Without any promise.
 #[doc(hidden)]
 pub mod __private {
+    pub use crate::driver::{Incoming, Io};
     pub use crate::machine::{Action, ErrorClass, EventMeta, EventType, Machine, Route};
 }
 

@@ -16,48 +16,62 @@ use crate::lister_watcher::{ListEvent, ListRequest, ListerWatcher};
 type Opening<T> = Pin<Box<dyn Future<Output = Result<T, ListWatchError>> + Send>>;
 
 /// The open request.
-pub(super) enum Io<L: ListerWatcher> {
+#[expect(missing_debug_implementations, reason = "it is no part of the API")]
+pub enum Io<L: ListerWatcher> {
+    /// There is none.
     Idle,
+    /// Waiting for the response to a list.
     OpeningList(Opening<L::List>),
+    /// Waiting for the response to a watch.
     OpeningWatch(Opening<L::Watch>),
+    /// Receiving a list.
     List(Pin<Box<L::List>>),
+    /// Receiving a watch.
     Watch(Pin<Box<L::Watch>>),
 }
 
 /// What a request yields.
-pub(super) enum Incoming<K> {
+#[expect(missing_debug_implementations, reason = "it is no part of the API")]
+pub enum Incoming<K> {
     /// The server has responded; the stream begins.
     Opened,
+    /// From a list.
     List(ListEvent<K>),
+    /// From a watch.
     Watch(WatchEvent<K>),
+    /// The request or its stream failed; it is over.
     Failed(ListWatchError),
+    /// The stream ended.
     Ended,
 }
 
 impl<L: ListerWatcher> Io<L> {
-    pub(super) fn list(lister: &Arc<L>, request: ListRequest<L::Object>) -> Self {
+    /// Requests a page of a list.
+    pub fn list(lister: &Arc<L>, request: ListRequest<L::Object>) -> Self {
         let lister = Arc::clone(lister);
         Self::OpeningList(Box::pin(async move { lister.list(request).await }))
     }
 
-    pub(super) fn watch(lister: &Arc<L>, options: ListOptions) -> Self {
+    /// Requests a watch.
+    pub fn watch(lister: &Arc<L>, options: ListOptions) -> Self {
         let lister = Arc::clone(lister);
         Self::OpeningWatch(Box::pin(async move { lister.watch(options).await }))
     }
 
-    pub(super) fn watch_list(lister: &Arc<L>, request: ListRequest<L::Object>) -> Self {
+    /// Requests a streaming list.
+    pub fn watch_list(lister: &Arc<L>, request: ListRequest<L::Object>) -> Self {
         let lister = Arc::clone(lister);
         Self::OpeningWatch(Box::pin(async move { lister.watch_list(request).await }))
     }
 
     /// Puts a request in the place of the open one.
-    pub(super) fn open(&mut self, request: Self) {
+    pub fn open(&mut self, request: Self) {
         self.close();
         *self = request;
     }
 
     /// Drops the request. A panic of what it drops, which is the source's, is caught.
-    pub(super) fn close(&mut self) {
+    pub fn close(&mut self) {
         let request = std::mem::replace(self, Self::Idle);
         if let Err(panic) = catch_unwind(AssertUnwindSafe(|| drop(request))) {
             let error = panic_message(&*panic);
@@ -66,7 +80,7 @@ impl<L: ListerWatcher> Io<L> {
     }
 
     /// Returns what the request yields next; waits for ever without a request. Loses nothing when dropped.
-    pub(super) async fn next(&mut self) -> Incoming<L::Object> {
+    pub async fn next(&mut self) -> Incoming<L::Object> {
         poll_fn(|cx| self.poll_next(cx)).await
     }
 

@@ -52,10 +52,7 @@ async fn panic_of_the_source_when_a_request_is_dropped_is_survived() {
         ],
     );
     run.until_version(14).await;
-    assert_eq!(
-        run.script.log(),
-        ["list@", "list@", "watch@10", "watch@12"]
-    );
+    assert_eq!(run.script.log(), ["list@", "list@", "watch@10", "watch@12"]);
     run.stop.cancel();
     run.task.await.expect("no panic at its end");
 }

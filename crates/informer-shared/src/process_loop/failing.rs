@@ -98,7 +98,11 @@ mod tests {
     use super::*;
 
     fn note(failing: &mut Failing, keys: &[&ObjectKey], failed: &[&ObjectKey]) -> Outcome {
-        failing.note(keys.iter().copied(), &failed.iter().copied().collect(), true)
+        failing.note(
+            keys.iter().copied(),
+            &failed.iter().copied().collect(),
+            true,
+        )
     }
 
     // INV-CTRL-2
