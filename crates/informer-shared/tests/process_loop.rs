@@ -217,6 +217,46 @@ async fn failing_key_whose_object_is_deleted_fails_no_more() {
     }
 }
 
+/// Has something to do between two batches, and then no more.
+struct Tidy {
+    writer: Writer,
+    rounds: Arc<AtomicUsize>,
+}
+
+impl Process<ConfigMap> for Tidy {
+    async fn process(&mut self, batch: &Batch<ConfigMap>) -> Result<(), FailedKeys> {
+        self.writer.process(batch).await
+    }
+
+    async fn between(&mut self) -> Result<(), RunError> {
+        self.rounds.fetch_add(1, Ordering::Relaxed);
+        Ok(())
+    }
+}
+
+// A process that has done all that there is between two batches keeps the loop from nothing.
+#[tokio::test(start_paused = true)]
+async fn what_is_done_between_two_batches_may_end() {
+    let (cluster, writer) = (Cluster::with(2), Writer::default());
+    let rounds = Arc::default();
+    let tidy = Tidy {
+        writer: writer.clone(),
+        rounds: Arc::clone(&rounds),
+    };
+    let running = synced(process_loop(
+        writer.queue(QueueOrder::ByKey),
+        &cluster,
+        tidy,
+    ))
+    .await;
+    cluster.put("0", "second");
+    until("the change", || values(&writer.store) == cluster.contents()).await;
+    tokio::time::sleep(SECONDS).await;
+    let batches = running.status().batches as usize;
+    assert_eq!(rounds.load(Ordering::Relaxed), batches + 1);
+    running.end().await;
+}
+
 #[test]
 fn failed_keys_name_the_first_key_and_its_error() {
     let mut failed = FailedKeys::new();

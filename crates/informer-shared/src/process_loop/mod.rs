@@ -204,13 +204,15 @@ impl<K: Object, P: Process<K>> ProcessLoop<K, P> {
         self.mark_started();
         self.reflector.start(source);
         let mut stop = pin!(stop);
+        let mut is_all_done = false;
         loop {
             let batch = tokio::select! {
                 biased;
                 () = &mut stop => return Ok(()),
                 error = self.reflector.ended() => return Err(error),
-                done = self.process.between() => {
+                done = self.process.between(), if !is_all_done => {
                     done?;
+                    is_all_done = true;
                     continue;
                 }
                 batch = self.queue.pop_batch(BATCH) => match batch {
@@ -218,6 +220,7 @@ impl<K: Object, P: Process<K>> ProcessLoop<K, P> {
                     Err(_closed) => return Ok(()),
                 },
             };
+            is_all_done = false;
             // If it is dropped at a stop, the batch is requeued.
             let pause = tokio::select! {
                 biased;
