@@ -47,7 +47,7 @@ pub(super) struct Driver<L: ListerWatcher, S: DeltaSink<L::Object>> {
     pub(super) status: watch::Sender<ReflectorStatus>,
     pub(super) status_due: bool,
     pub(super) status_at: Instant,
-    /// It was logged that the server does not have the resource.
+    /// It was logged that the server does not have the resource, and not seen otherwise since.
     pub(super) not_found: bool,
     pub(super) list_times: ListTimes,
     pub(super) metrics: Metrics,
@@ -145,6 +145,7 @@ impl<L: ListerWatcher, S: DeltaSink<L::Object>> Driver<L, S> {
         let now = self.now();
         match incoming {
             Incoming::Opened => {
+                self.not_found = false;
                 self.list_times.answered(now);
                 self.machine.handle_opened(now);
             }
