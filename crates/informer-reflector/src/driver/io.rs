@@ -9,9 +9,9 @@ use std::task::{Context, Poll};
 use futures_core::Stream;
 use informer_wire::{ListOptions, WatchEvent};
 
-use super::hooks::panic_message;
 use crate::error::ListWatchError;
 use crate::lister_watcher::{ListEvent, ListRequest, ListerWatcher};
+use crate::user_code::{call_hook, panic_message};
 
 type Opening<T> = Pin<Box<dyn Future<Output = Result<T, ListWatchError>> + Send>>;
 
@@ -73,10 +73,7 @@ impl<L: ListerWatcher> Io<L> {
     /// Drops the request. A panic of what it drops, which is the source's, is caught.
     pub fn close(&mut self) {
         let request = std::mem::replace(self, Self::Idle);
-        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| drop(request))) {
-            let error = panic_message(&*panic);
-            tracing::error!(error, "a list or watch panicked while it was dropped");
-        }
+        call_hook("drop of a list or watch", || drop(request));
     }
 
     /// Returns what the request yields next; waits for ever without a request. Loses nothing when dropped.

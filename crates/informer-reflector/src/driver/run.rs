@@ -1,6 +1,5 @@
 //! The loop between machine, source, sink and clock. It decides nothing.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -21,6 +20,7 @@ use crate::config::{ReflectorConfig, period};
 use crate::lister_watcher::{ListRequest, ListerWatcher};
 use crate::machine::{Action, Machine};
 use crate::status::ReflectorStatus;
+use crate::user_code::call_hook;
 
 /// The longest sleep. What is further away is looked at again.
 const FAR: Duration = Duration::from_secs(86_400);
@@ -252,13 +252,16 @@ fn with_relists<L: ListerWatcher>(
     lister_watcher: &L,
 ) -> ReflectorConfig {
     if config.relist_period.is_none() {
-        let asked = catch_unwind(AssertUnwindSafe(|| lister_watcher.relist_period()));
-        config.relist_period = asked.ok().flatten().and_then(period);
+        let asked = call_hook("relist period", || lister_watcher.relist_period());
+        config.relist_period = asked.flatten().and_then(period);
     }
     config
 }
 
 /// The source is the user's code too.
 fn supports_watch_list<L: ListerWatcher>(lister_watcher: &L) -> bool {
-    catch_unwind(AssertUnwindSafe(|| lister_watcher.supports_watch_list())).unwrap_or(false)
+    call_hook("support of streaming lists", || {
+        lister_watcher.supports_watch_list()
+    })
+    .unwrap_or(false)
 }

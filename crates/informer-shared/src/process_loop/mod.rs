@@ -14,6 +14,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use informer_delta_fifo::{Batch, DeltaFifo};
+use informer_reflector::__private::{call_hook, chain};
 use informer_reflector::{ListerWatcher, Reflector};
 use informer_store::{Object, ObjectKey};
 use tokio::sync::watch;
@@ -28,7 +29,7 @@ pub(crate) use status::Watched;
 
 use self::failing::Failing;
 use self::source::ReflectorTask;
-use crate::error::{RunError, call_hook, chain};
+use crate::error::RunError;
 use crate::wait::{InformerPhase, Wait};
 
 /// The most keys in one batch, so that the first of many are applied soon.

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
+use informer_reflector::__private::panic_message;
 use informer_reflector::{ListerWatcher, Reflector, ReflectorStatus};
 use informer_store::DeltaSink;
 use tokio::sync::watch;
@@ -13,7 +14,7 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
-use crate::error::{RunError, panic_message};
+use crate::error::RunError;
 use crate::start_limit::StartLimit;
 
 /// How long the reflector has to end.
@@ -88,7 +89,7 @@ impl ReflectorTask {
     pub(super) async fn ended(&mut self) -> RunError {
         let message = match self.task.join_next().await {
             Some(Err(error)) => match error.try_into_panic() {
-                Ok(panic) => panic_message(&*panic),
+                Ok(panic) => Arc::from(panic_message(&*panic)),
                 Err(error) => Arc::from(error.to_string()),
             },
             Some(Ok(())) | None => Arc::from("it ended by itself"),
