@@ -190,8 +190,7 @@ impl<K: Object, P: Process<K>> ProcessLoop<K, P> {
     #[doc(alias = "RunWithContext")]
     pub async fn run(mut self, stop: CancellationToken) -> Result<(), RunError> {
         let outcome = self.run_until(stop.cancelled()).await;
-        self.shut_down(false).await;
-        outcome
+        outcome.and(self.shut_down(false).await)
     }
 
     /// Runs until `stop` resolves, the queue is closed, or something ends it that cannot heal.
@@ -289,8 +288,11 @@ impl<K: Object, P: Process<K>> ProcessLoop<K, P> {
     }
 
     /// Ends what feeds the queue. What is queued is applied if `drain` says so.
-    pub(crate) async fn shut_down(&mut self, drain: bool) {
-        self.reflector.shut_down().await;
+    ///
+    /// # Errors
+    /// If the reflector panics at its end.
+    pub(crate) async fn shut_down(&mut self, drain: bool) -> Result<(), RunError> {
+        let ended = self.reflector.shut_down().await;
         // What fails now has no second chance.
         self.failing.set_retries(0);
         if drain {
@@ -298,6 +300,7 @@ impl<K: Object, P: Process<K>> ProcessLoop<K, P> {
                 self.apply(batch).await;
             }
         }
+        ended
     }
 }
 
