@@ -142,9 +142,10 @@ impl<K: Object> State<K> {
     fn pass(&mut self, barrier: Barrier, content: &mut InFlight<K>) {
         self.since = barrier.since;
         content.applied_up_to = barrier.received;
-        if let BarrierKind::End(unit) = barrier.kind {
+        if let BarrierKind::End(mut unit) = barrier.kind {
             self.units -= 1;
-            self.listed = self.listed.saturating_sub(unit.deltas);
+            unit.deltas = unit.deltas.min(self.listed);
+            self.listed -= unit.deltas;
             content.unit = Some(unit);
         }
     }

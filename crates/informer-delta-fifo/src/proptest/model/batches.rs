@@ -160,6 +160,7 @@ impl<K: Object> State<K> {
             self.queue.insert(0, Item::Entry(entry));
             self.shorten(&key);
         }
+        self.bound_units();
     }
 }
 
