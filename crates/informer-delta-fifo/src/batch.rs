@@ -100,7 +100,8 @@ impl<K: Object> Batch<K> {
     }
 
     /// Acknowledges the batch but for these keys, which could not be applied: they return to the front of the queue, before newer deltas
-    /// of their keys. Keys that are not in the batch are ignored.
+    /// of their keys. Keys that are not in the batch are ignored. By key, an object that is not known and is deleted before it is popped
+    /// again is forgotten.
     #[doc(alias = "AddIfNotPresent")]
     #[doc(alias = "RetryOnError")]
     pub fn ack_except<'a>(mut self, keys: impl IntoIterator<Item = &'a ObjectKey>) {
