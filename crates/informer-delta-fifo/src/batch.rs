@@ -100,7 +100,8 @@ impl<K: Object> Batch<K> {
     }
 
     /// Acknowledges the batch but for these keys, which could not be applied: they return to the front of the queue, before newer deltas
-    /// of their keys. Keys that are not in the batch are ignored.
+    /// of their keys. Keys that are not in the batch are ignored. By key, an object that is not known and is deleted before it is popped
+    /// again is forgotten.
     #[doc(alias = "AddIfNotPresent")]
     #[doc(alias = "RetryOnError")]
     pub fn ack_except<'a>(mut self, keys: impl IntoIterator<Item = &'a ObjectKey>) {
@@ -132,12 +133,12 @@ impl<K: Object> Drop for Batch<K> {
         let Some(in_flight) = self.in_flight.take() else {
             return;
         };
-        let now = self.monitor.now();
+        // Without the clock, which is user code.
         self.monitor.change(|state| {
             state.recall();
             // The queue's own reference is gone, so this is the last one.
             if let Some(content) = Arc::into_inner(in_flight) {
-                state.requeue(content, now);
+                state.requeue(content);
             }
         });
     }

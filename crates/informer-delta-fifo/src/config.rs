@@ -86,7 +86,8 @@ impl<K: Object> DeltaFifoConfig<K> {
         self
     }
 
-    /// Sets how many deltas of events may be queued; at least 1, unlimited by default. What a list or resync queued does not count.
+    /// Sets how many deltas of events may be queued; at least 1, unlimited by default. What a list or resync queued does not count, and
+    /// makes no room for events when it is coalesced.
     ///
     /// Beyond it the queue drops all that is queued and ignores events until the next list: [`needs_list`] is `true` meanwhile, and a
     /// reflector lists. So a stalled consumer costs bounded memory where deltas cannot be coalesced: in order, or without known

@@ -10,8 +10,8 @@ use informer_store::{Object, ObjectKey, Store};
 /// of the queue only. Objects written locally over those of the server do not count.
 ///
 /// # Lock order
-/// The queue calls these methods under its lock; for a list or resync without it, if nothing is queued or in flight. They must be short, must not wait for a consumer and must not call the queue. If one
-/// panics, the call that needed it panics and has no effect.
+/// The queue calls these methods under its lock; for a list or resync without it, if nothing is queued or in flight. They must be short,
+/// must not wait for a consumer and must not call the queue. If one panics, the call that needed it panics and has no effect.
 #[doc(alias = "KeyListerGetter")]
 pub trait KnownObjects<K: Object>: Send + Sync + 'static {
     /// Returns the object of a key.

@@ -203,6 +203,29 @@ fn what_a_list_holds_does_not_count() {
     }
 }
 
+// INV-FIFO-20: what lists held and was coalesced makes no room for events.
+#[test]
+fn coalesced_lists_do_not_raise_the_limit() {
+    let fifo = DeltaFifo::new(DeltaFifoConfig::new().max_queued(Some(10)));
+    let objects = |version: u64| -> Vec<_> {
+        let names = (0..50).map(|number| format!("object-{number}"));
+        names.map(|name| thing(&name, 1, version)).collect()
+    };
+    for version in 1..=40 {
+        fifo.replace(list(&objects(version)), ListEnd::new(version.into()));
+    }
+    assert!(fifo.stats().coalesced > 1000, "{:?}", fifo.stats());
+    let events = (0..1000).map(|n| fifo.updated(&thing(&format!("new-{n}"), 1, 100 + n)));
+    let queued = events.take_while(|()| !fifo.needs_list()).count();
+    assert!(queued < 100, "{queued} events");
+    fifo.replace(list(&objects(2000)), ListEnd::new(2000.into()));
+    let batch = fifo.try_pop_batch(1).expect("the list");
+    assert_eq!(batch.len(), 50);
+    drop(batch);
+    fifo.try_pop_batch(1).expect("the list").ack();
+    assert_eq!(fifo.stats().queued_deltas, 0);
+}
+
 // INV-FIFO-19
 #[test]
 fn empty_queue_holds_little_whatever_it_held() {

@@ -345,3 +345,32 @@ fn requeue_during_a_panic_does_not_panic() {
     let all = Mutex::new(run.drain());
     assert!(all.lock()[0].contains("(1, 5)") && all.lock()[0].contains("(1, 10)"));
 }
+
+// INV-FIFO-1, 21: a batch is requeued without the clock, which may panic; else nothing could be popped any more.
+#[test]
+fn batch_is_requeued_though_the_clock_panics() {
+    for order in [QueueOrder::ByKey, QueueOrder::InOrder] {
+        let fuse = Fuse::never();
+        let clock = fuse.clone();
+        let config = DeltaFifoConfig::new().order(order).clock(move || {
+            clock.burn();
+            std::time::Instant::now()
+        });
+        let fifo: DeltaFifo<Fragile> = DeltaFifo::new(config);
+        let object = Fragile {
+            uid: 1,
+            version: 5,
+            fuse: Fuse::never(),
+        };
+        let list = ObjectList::from_iter([(key(0), Arc::new(object))]);
+        fifo.replace(list, ListEnd::new(5.into()));
+        let batch = fifo.try_pop_batch(1).expect("the list");
+        fuse.0.store(0, Ordering::SeqCst);
+        drop(batch);
+        fuse.0.store(-1, Ordering::SeqCst);
+        let batch = fifo.try_pop_batch(1).expect("it was requeued");
+        assert_eq!(batch.list_end(), Some(&ListEnd::new(5.into())));
+        batch.ack();
+        assert!(fifo.lag().is_none() && fifo.has_synced());
+    }
+}

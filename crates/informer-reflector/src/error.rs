@@ -1,10 +1,11 @@
 //! Errors of lists and watches.
 
 use std::error::Error as StdError;
-use std::fmt::Write as _;
 use std::time::Duration;
 
 use informer_wire::{DecodeError, Status};
+
+use crate::user_code::chain;
 
 /// A list or watch that failed.
 #[derive(Debug, thiserror::Error)]
@@ -107,14 +108,7 @@ impl ListWatchError {
     /// Returns the error and its causes in one line.
     #[must_use]
     pub fn chain(&self) -> String {
-        let mut text = self.to_string();
-        let mut cause = self.source();
-        while let Some(error) = cause {
-            // Writing to a string cannot fail.
-            let _ = write!(text, ": {error}");
-            cause = error.source();
-        }
-        text
+        chain(self)
     }
 }
 

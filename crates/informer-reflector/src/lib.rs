@@ -95,11 +95,14 @@ mod machine;
 mod report;
 mod source;
 mod status;
+mod user_code;
 
-/// For the crate `informer-tools`, whose watches retry by the same rules. Without any promise.
+/// For the crates `informer-tools`, whose watches retry by the same rules, and `informer-shared`. Without any promise.
 #[doc(hidden)]
 pub mod __private {
+    pub use crate::driver::{Incoming, Io};
     pub use crate::machine::{Action, ErrorClass, EventMeta, EventType, Machine, Route};
+    pub use crate::user_code::{call_hook, chain, panic_message};
 }
 
 #[doc(hidden)]

@@ -2,9 +2,9 @@
 
 use std::any::Any;
 use std::error::Error as StdError;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
+use informer_reflector::__private::panic_message;
 use informer_store::{IndexError, SelectorError};
 
 /// An error of any type, as handlers may return it.
@@ -31,7 +31,7 @@ pub enum HandlerError {
 impl HandlerError {
     pub(crate) fn from_panic(panic: &(dyn Any + Send)) -> Self {
         Self::Panicked {
-            message: panic_message(panic),
+            message: Arc::from(panic_message(panic)),
         }
     }
 }
@@ -116,32 +116,7 @@ impl RunError {
     pub(crate) fn from_panic(part: &'static str, panic: &(dyn Any + Send)) -> Self {
         Self::Panicked {
             part,
-            message: panic_message(panic),
+            message: Arc::from(panic_message(panic)),
         }
     }
-}
-
-/// Returns the text of what `catch_unwind` caught.
-pub(crate) fn panic_message(panic: &(dyn Any + Send)) -> Arc<str> {
-    let text = panic
-        .downcast_ref::<&str>()
-        .copied()
-        .or_else(|| panic.downcast_ref::<String>().map(String::as_str));
-    Arc::from(text.unwrap_or("a value that is no text"))
-}
-
-/// Calls a hook of the user. A panic in it is logged, and has no other effect.
-pub(crate) fn call_hook(hook: &'static str, call: impl FnOnce()) {
-    if let Err(panic) = catch_unwind(AssertUnwindSafe(call)) {
-        let error = &*panic_message(&*panic);
-        tracing::error!(hook, error, "hook panicked");
-    }
-}
-
-/// Returns an error with all its causes in one line.
-pub(crate) fn chain(error: &(dyn StdError + 'static)) -> String {
-    let causes = std::iter::successors(error.source(), |cause: &&'_ (dyn StdError + 'static)| {
-        (*cause).source()
-    });
-    causes.fold(error.to_string(), |line, cause| format!("{line}: {cause}"))
 }

@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 /// How many informers may receive their first lists at once.
 ///
 /// First lists are the most expensive requests of an informer, for the server and for its own process. Informers that
-/// share a limit take slots, in the order in which they are started. Clones of a limit are the same limit, so that
+/// share a limit take slots, in the order in which they ask for them. Clones of a limit are the same limit, so that
 /// several factories over one connection can share one. A slot is free again when the first list is complete, when a
 /// request has failed, or after [`patience`](Self::patience): an informer that cannot sync, or is slow, delays the others
 /// only for a while, and goes on beside them. Later lists are not limited.

@@ -5,12 +5,13 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
+use informer_reflector::__private::panic_message;
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 use tokio::task::{JoinSet, spawn_blocking};
 use tokio::time::timeout;
 
-use crate::error::{EndReason, panic_message};
+use crate::error::EndReason;
 use crate::handler::{Code, NewListener};
 
 /// How long a task has to be dropped. One that blocks its thread is abandoned.
@@ -60,7 +61,7 @@ impl HandlerTasks {
             let _ = returned.await;
             // It still drops its thread-locals, which is user code.
             if let Ok(Err(panic)) = spawn_blocking(|| thread.join()).await {
-                let error = &*panic_message(&*panic);
+                let error = panic_message(&*panic);
                 tracing::error!(error, "a handler's thread panicked");
             }
         });
@@ -73,7 +74,7 @@ impl HandlerTasks {
             return pending().await;
         };
         if let Some(panic) = ended.err().and_then(|error| error.try_into_panic().ok()) {
-            let error = &*panic_message(&*panic);
+            let error = panic_message(&*panic);
             tracing::error!(error, "a handler's task panicked");
         }
     }

@@ -12,8 +12,10 @@ use std::time::Duration;
 use futures_core::Stream;
 use futures_util::stream::BoxStream;
 use futures_util::{FutureExt, StreamExt};
-use informer_reflector::{ListEvent, ListRequest, ListWatchError, ListerWatcher};
-use informer_shared::{Event, EventStream, OnStop, QueuePolicy, RunError, SharedInformer};
+use informer_reflector::{ListEvent, ListRequest, ListWatch, ListWatchError, ListerWatcher};
+use informer_shared::{
+    Event, EventStream, FailurePolicy, OnStop, QueuePolicy, RunError, SharedInformer,
+};
 use informer_store::object;
 use informer_wire::{Decoded, ListMeta, ListOptions, WatchEvent};
 use k8s_openapi::api::core::v1::ConfigMap;
@@ -259,4 +261,57 @@ async fn panic_of_a_dropped_object_stops_the_informer_with_an_error() {
     let error = outcome.expect("caught").unwrap_err();
     assert!(error.to_string().contains("the bomb"), "{error}");
     assert_eq!(informer.store().len(), 1);
+}
+
+// INV-SHARED-12: so is a failure of a handler whose policy is to stop the informer.
+#[tokio::test(start_paused = true)]
+async fn failure_while_draining_is_an_error() {
+    let drain = OnStop::Drain {
+        timeout: 300 * SECONDS,
+    };
+    let builder = SharedInformer::builder(Cluster::with(1)).on_stop(drain);
+    let informer = builder.build().unwrap();
+    let handler = move |_: Event<ConfigMap>| async {
+        tokio::time::sleep(10 * SECONDS).await;
+        Err("it has not worked")
+    };
+    let failing = informer.handler().name("failing");
+    failing
+        .on_error(FailurePolicy::StopInformer)
+        .register(handler)
+        .unwrap();
+    informer.start().unwrap();
+    soon(informer.synced()).await.unwrap();
+    // The call runs, and fails after the stop.
+    let stopped = soon(informer.stop()).await;
+    let is_failure = |outcome: &Result<(), RunError>| matches!(outcome, Err(RunError::Handler { handler, .. }) if **handler == *"failing");
+    assert!(is_failure(&stopped), "{stopped:?}");
+    assert!(is_failure(&informer.stopped().await));
+}
+
+// INV-SHARED-12: so is a panic of the source when it is dropped.
+#[tokio::test(start_paused = true)]
+async fn panic_of_a_dropped_source_is_an_error() {
+    struct Bomb;
+    impl Drop for Bomb {
+        fn drop(&mut self) {
+            panic!("the source");
+        }
+    }
+    let bomb = Bomb;
+    let list = move |_: ListOptions| {
+        let _ = &bomb;
+        let page = (Vec::<ConfigMap>::new(), ListMeta::at(7.into()));
+        async { Ok::<_, ListWatchError>(page) }
+    };
+    let watch = |_: ListOptions| async {
+        let events =
+            futures_util::stream::pending::<Result<WatchEvent<ConfigMap>, ListWatchError>>();
+        Ok::<_, ListWatchError>(events)
+    };
+    let builder = SharedInformer::builder(ListWatch::new(list, watch));
+    let informer = builder.build().unwrap();
+    started(&informer).await;
+    let error = soon(informer.stop()).await.unwrap_err();
+    assert!(error.to_string().contains("the source"), "{error}");
 }

@@ -327,3 +327,35 @@ async fn informers_of_a_factory_cache_changes_in_the_chosen_order() {
         assert_eq!(seen.take(), expected, "{order:?}");
     }
 }
+
+// INV-SHARED-12: user code is dropped under no lock of the factory, also where a start drops it.
+#[test]
+fn start_in_a_runtime_that_has_ended_ends_the_informers() {
+    struct AtDrop(InformerFactory<Source>, std::sync::mpsc::Sender<usize>);
+    impl Drop for AtDrop {
+        fn drop(&mut self) {
+            let _ = self.1.send(self.0.status().len());
+        }
+    }
+
+    let factory = InformerFactory::new(Source::with(1));
+    let (sender, dropped) = std::sync::mpsc::channel();
+    let at_drop = AtDrop(factory.clone(), sender);
+    let handler = move |_| {
+        let _ = &at_drop;
+        async {}
+    };
+    let informer = factory.informer::<ConfigMap>();
+    informer.add_handler(handler).unwrap();
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let handle = runtime.handle().clone();
+    runtime.shutdown_background();
+    let starter = factory.clone();
+    std::thread::spawn(move || {
+        let _context = handle.enter();
+        starter.start()
+    });
+    let statuses = dropped.recv_timeout(60 * SECONDS);
+    assert_eq!(statuses, Ok(1), "the drop of a handler reads the factory");
+    assert!(informer.is_started());
+}

@@ -224,6 +224,68 @@ async fn key_that_fails_for_ever_is_given_up_until_its_next_change() {
     running.end().await;
 }
 
+// INV-CTRL-2: an object that is deleted before it could be applied leaves nothing behind.
+#[tokio::test(start_paused = true)]
+async fn failing_key_whose_object_is_deleted_fails_no_more() {
+    for order in [QueueOrder::ByKey, QueueOrder::InOrder] {
+        let (cluster, writer) = (Cluster::with(1), Writer::default());
+        let process_loop = process_loop(writer.queue(order), &cluster, writer.clone());
+        let running = synced(process_loop.retries(u32::MAX)).await;
+        *writer.refused.lock() = vec!["early"];
+        cluster.put("early", "first");
+        until("it fails", || running.status().failing == 1).await;
+        cluster.delete("early");
+        if order == QueueOrder::InOrder {
+            // Every change is kept, so it goes on to fail.
+            tokio::time::sleep(20 * SECONDS).await;
+            assert_eq!(running.status().failing, 1);
+            writer.refused.lock().clear();
+        }
+        until("it is forgotten", || running.status().failing == 0).await;
+        running.end().await;
+    }
+}
+
+/// Has something to do between two batches, and then no more.
+struct Tidy {
+    writer: Writer,
+    rounds: Arc<AtomicUsize>,
+}
+
+impl Process<ConfigMap> for Tidy {
+    async fn process(&mut self, batch: &Batch<ConfigMap>) -> Result<(), FailedKeys> {
+        self.writer.process(batch).await
+    }
+
+    async fn between(&mut self) -> Result<(), RunError> {
+        self.rounds.fetch_add(1, Ordering::Relaxed);
+        Ok(())
+    }
+}
+
+// A process that has done all that there is between two batches keeps the loop from nothing.
+#[tokio::test(start_paused = true)]
+async fn what_is_done_between_two_batches_may_end() {
+    let (cluster, writer) = (Cluster::with(2), Writer::default());
+    let rounds = Arc::default();
+    let tidy = Tidy {
+        writer: writer.clone(),
+        rounds: Arc::clone(&rounds),
+    };
+    let running = synced(process_loop(
+        writer.queue(QueueOrder::ByKey),
+        &cluster,
+        tidy,
+    ))
+    .await;
+    cluster.put("0", "second");
+    until("the change", || values(&writer.store) == cluster.contents()).await;
+    tokio::time::sleep(SECONDS).await;
+    let batches = running.status().batches as usize;
+    assert_eq!(rounds.load(Ordering::Relaxed), batches + 1);
+    running.end().await;
+}
+
 #[test]
 fn failed_keys_name_the_first_key_and_its_error() {
     let mut failed = FailedKeys::new();

@@ -11,7 +11,7 @@ const USAGE: &str =
     "usage: informer-sim [--seeds N] [--first N] [--seed N] [--threads N] [--verbose]";
 
 /// From so many seeds on, each kind of trouble must have occurred.
-const ALL_ROWS_FROM: u64 = 300;
+const ALL_ROWS_FROM: u64 = 1000;
 /// From so many on, at each of its places.
 const ALL_PLACES_FROM: u64 = 5000;
 

@@ -1,4 +1,4 @@
-//! A few hundred seeds, and that a seed is a seed.
+//! A thousand seeds, and that a seed is a seed.
 
 use informer_sim::{Tally, quiet_panics, run};
 
@@ -12,7 +12,7 @@ fn number(name: &str) -> Option<u64> {
 fn every_promise_is_kept_under_all_faults() {
     quiet_panics();
     let mut all = Tally::default();
-    for seed in 0..number("INFORMER_SEEDS").unwrap_or(300) {
+    for seed in 0..number("INFORMER_SEEDS").unwrap_or(1000) {
         match run(seed, false) {
             Ok(outcome) => all.merge(&outcome.tally),
             Err(failure) => panic!("{failure}"),

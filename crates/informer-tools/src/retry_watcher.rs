@@ -1,20 +1,16 @@
 //! A plain watch that resumes after it ended or broke.
 
-use std::any::Any;
 use std::collections::HashSet;
 use std::fmt;
-use std::future::{Future, poll_fn};
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll, ready};
 use std::time::{Duration, Instant};
 
-use futures_core::Stream;
-use informer_reflector::__private::{Action, ErrorClass, EventMeta, EventType, Machine, Route};
+use informer_reflector::__private::{
+    Action, ErrorClass, EventMeta, EventType, Incoming, Io, Machine, Route,
+};
 use informer_reflector::{ListWatchError, ListerWatcher, ReflectorConfig};
 use informer_store::{Object, ObjectKey, ResourceVersion, Uid};
-use informer_wire::{Decoded, ListOptions, WatchEvent};
+use informer_wire::{Decoded, WatchEvent};
 use tokio::time::sleep_until;
 
 /// Without a deadline: far away.
@@ -55,7 +51,7 @@ const FAR: Duration = Duration::from_secs(86_400);
 pub struct RetryWatcher<L: ListerWatcher> {
     lister_watcher: Arc<L>,
     machine: Machine,
-    request: Request<L>,
+    request: Io<L>,
     config: ReflectorConfig,
     ended: bool,
     seen: Seen,
@@ -90,7 +86,7 @@ impl<L: ListerWatcher> RetryWatcher<L> {
         Ok(Self {
             lister_watcher: Arc::new(lister_watcher),
             machine: Machine::watch_from(config.clone(), from, config.rng()),
-            request: Request::Idle,
+            request: Io::Idle,
             config,
             ended: false,
             seen: Seen::default(),
@@ -161,9 +157,9 @@ impl<L: ListerWatcher> RetryWatcher<L> {
                 Action::Watch { options } => {
                     let options = self.config.modified(options);
                     tracing::debug!(?options, "watching");
-                    self.request = Request::open(&self.lister_watcher, options);
+                    self.request.open(Io::watch(&self.lister_watcher, options));
                 }
-                Action::Close => self.request = Request::Idle,
+                Action::Close => self.request.close(),
                 Action::Report(report) => tracing::warn!("{report}"),
                 // It never lists.
                 _ => {}
@@ -173,16 +169,18 @@ impl<L: ListerWatcher> RetryWatcher<L> {
 
     fn handle(
         &mut self,
-        received: Received<L::Object>,
+        received: Incoming<L::Object>,
     ) -> Option<Result<WatchEvent<L::Object>, ListWatchError>> {
         match received {
-            Received::Opened => self.machine.handle_opened(now()),
-            Received::Ended => self.machine.handle_end(now()),
-            Received::Failed(error) => return self.fail(error).map(Err),
-            Received::Event(WatchEvent::Error(status)) => {
+            Incoming::Opened => self.machine.handle_opened(now()),
+            Incoming::Ended => self.machine.handle_end(now()),
+            Incoming::Failed(error) => return self.fail(error).map(Err),
+            Incoming::Watch(WatchEvent::Error(status)) => {
                 return self.fail(ListWatchError::status_error(status)).map(Err);
             }
-            Received::Event(event) => return self.pass(event),
+            Incoming::Watch(event) => return self.pass(event),
+            // It never lists.
+            Incoming::List(_) => {}
         }
         None
     }
@@ -193,7 +191,7 @@ impl<L: ListerWatcher> RetryWatcher<L> {
             .status()
             .is_some_and(|status| matches!(status.code, 401 | 403));
         if refused || ErrorClass::from(&error) == ErrorClass::Expired {
-            self.request = Request::Idle;
+            self.request.close();
             return Some(error);
         }
         self.machine.handle_error(now(), error);
@@ -206,7 +204,7 @@ impl<L: ListerWatcher> RetryWatcher<L> {
     ) -> Option<Result<WatchEvent<L::Object>, ListWatchError>> {
         if object_of(&event).is_some_and(has_no_version) {
             // Where to resume would be a guess. client-go's ends there, too.
-            self.request = Request::Idle;
+            self.request.close();
             return Some(Err(ListWatchError::Protocol(
                 "a watch whose objects have no resource version cannot resume; list and watch instead",
             )));
@@ -217,66 +215,6 @@ impl<L: ListerWatcher> RetryWatcher<L> {
         }
         let is_change = !matches!(meta.event_type, EventType::Bookmark { .. });
         (is_change && self.seen.insert(&event, &meta)).then_some(Ok(event))
-    }
-}
-
-/// The request under way: at most one watch, asked for or streaming.
-enum Request<L: ListerWatcher> {
-    Idle,
-    Opening(Pin<Box<dyn Future<Output = Result<L::Watch, ListWatchError>> + Send>>),
-    Open(Pin<Box<L::Watch>>),
-}
-
-enum Received<K> {
-    Opened,
-    Event(WatchEvent<K>),
-    Failed(ListWatchError),
-    Ended,
-}
-
-impl<L: ListerWatcher> Request<L> {
-    fn open(lister_watcher: &Arc<L>, options: ListOptions) -> Self {
-        let lister_watcher = Arc::clone(lister_watcher);
-        Self::Opening(Box::pin(async move { lister_watcher.watch(options).await }))
-    }
-
-    /// Waits for what the request gives, for ever if there is none. Loses nothing when dropped.
-    async fn next(&mut self) -> Received<L::Object> {
-        poll_fn(|context| self.poll_next(context)).await
-    }
-
-    /// A panic of the source ends the request, as its failure does.
-    fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Received<L::Object>> {
-        let polled = catch_unwind(AssertUnwindSafe(|| self.poll(context)));
-        let received = match polled {
-            Ok(polled) => ready!(polled),
-            Err(panic) => {
-                let message = panic_message(&*panic);
-                Received::Failed(ListWatchError::Panicked { message })
-            }
-        };
-        if matches!(received, Received::Failed(_) | Received::Ended) {
-            *self = Self::Idle;
-        }
-        Poll::Ready(received)
-    }
-
-    fn poll(&mut self, context: &mut Context<'_>) -> Poll<Received<L::Object>> {
-        match self {
-            Self::Idle => Poll::Pending,
-            Self::Opening(opening) => match ready!(opening.as_mut().poll(context)) {
-                Ok(watch) => {
-                    *self = Self::Open(Box::pin(watch));
-                    Poll::Ready(Received::Opened)
-                }
-                Err(error) => Poll::Ready(Received::Failed(error)),
-            },
-            Self::Open(watch) => watch.as_mut().poll_next(context).map(|next| match next {
-                Some(Ok(event)) => Received::Event(event),
-                Some(Err(error)) => Received::Failed(error),
-                None => Received::Ended,
-            }),
-        }
     }
 }
 
@@ -345,12 +283,6 @@ fn meta_of<K: Object>(event: &WatchEvent<K>) -> EventMeta {
         _ => None,
     };
     EventMeta::new(event_type, resource_version)
-}
-
-fn panic_message(panic: &(dyn Any + Send)) -> String {
-    let text = panic.downcast_ref::<&str>().map(ToString::to_string);
-    let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
-    text.unwrap_or_else(|| "no message".to_owned())
 }
 
 fn now() -> Instant {

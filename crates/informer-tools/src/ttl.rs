@@ -88,7 +88,8 @@ impl<K: Object> TtlStore<K> {
 
     /// Returns the underlying store, for snapshots, indexes and listers. It may hold expired objects: call
     /// [`purge`](Self::purge) first where that matters. Write only through the methods of this type: what is written to
-    /// the store directly never expires.
+    /// the store directly never expires. An index function may read the store, but not by methods of this type: they
+    /// delete what is expired.
     #[must_use]
     pub const fn store(&self) -> &Store<K> {
         &self.store
@@ -102,7 +103,7 @@ impl<K: Object> TtlStore<K> {
         let object = object.into();
         let key = ObjectKey::try_of(&*object)?;
         let stamp = self.stamp(&object, now);
-        let _turn = self.turn.lock();
+        let _turn = self.turn();
         let old = self.store.upsert(key.clone(), object);
         let old_stamp = self.stamps.lock().insert(key, stamp);
         Ok(old.filter(|_| !is_expired(old_stamp, now)))
@@ -122,7 +123,7 @@ impl<K: Object> TtlStore<K> {
 
     /// Deletes an object. Returns it, unless it was expired.
     pub fn delete<Q: KeyLike + ?Sized>(&self, key: &Q, now: Instant) -> Option<Arc<K>> {
-        let _turn = self.turn.lock();
+        let _turn = self.turn();
         let old = self.store.delete(key);
         let stamp = self.stamps.lock().remove(key.as_text());
         old.filter(|_| !is_expired(stamp, now))
@@ -150,11 +151,15 @@ impl<K: Object> TtlStore<K> {
             stamps.insert(key.clone(), self.stamp(&object, now));
             list.insert(key, object);
         }
-        let _turn = self.turn.lock();
+        let turn = self.turn();
+        // Replaced objects are dropped under no lock.
+        let before = self.store.snapshot();
         // The caller's objects hold, whatever their versions.
         let end = ListEnd::new(resource_version).rewind(true);
         DeltaSink::replace(&self.store, list, end);
         *self.stamps.lock() = stamps;
+        drop(turn);
+        drop(before);
         Ok(())
     }
 
@@ -188,7 +193,7 @@ impl<K: Object> TtlStore<K> {
         if !has_expired(&self.stamps.lock()) {
             return Vec::new();
         }
-        let _turn = self.turn.lock();
+        let _turn = self.turn();
         let expired: Vec<_> = {
             let stamps = self.stamps.lock();
             let keys = self.store.keys().into_iter();
@@ -206,6 +211,15 @@ impl<K: Object> TtlStore<K> {
         objects
     }
 
+    /// Waits for the turn to write.
+    ///
+    /// # Panics
+    /// Within an index function of the store, as each write does that would wait for itself.
+    fn turn(&self) -> impl Sized + '_ {
+        drop(self.store.transaction());
+        self.turn.lock()
+    }
+
     fn stamp(&self, object: &K, now: Instant) -> Stamp {
         Stamp {
             written: now,
@@ -219,7 +233,7 @@ impl<K: Object> TtlStore<K> {
 
     /// Deletes one object if it is still expired.
     fn purge_one<Q: KeyLike + ?Sized>(&self, key: &Q, now: Instant) {
-        let _turn = self.turn.lock();
+        let _turn = self.turn();
         // It may have been written again before this turn.
         if self.has_expired(key.as_text(), now) {
             self.store.delete(key);

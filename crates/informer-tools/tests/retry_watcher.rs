@@ -59,11 +59,12 @@ async fn watch_resumes_after_transient_failures() {
         short_watch(vec![error_event(500, "InternalError")]),
         short_watch(vec![error_event(429, "TooManyRequests")]),
         short_watch(vec![Beat::Panic]),
+        watch(vec![Beat::HangAndPanic]),
         Answer::Hang,
         watch(vec![added("a", 11)]),
     ]);
     assert_eq!(next(&mut watcher).await, "+a");
-    assert_eq!(script.log(), vec!["watch@10"; 10]);
+    assert_eq!(script.log(), vec!["watch@10"; 11]);
     let gaps = script.gaps();
     assert!(gaps.iter().all(|gap| *gap >= SECOND / 2), "{gaps:?}");
 }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use informer_store::{
-    Deletion, DeltaSink, ListEnd, ObjectKey, ObjectList, ResourceVersion, Snapshot,
+    Deletion, DeltaSink, IndexValues, ListEnd, ObjectKey, ObjectList, ResourceVersion, Snapshot,
 };
 use informer_tools::{TtlStore, UndeltaStore};
 use parking_lot::Mutex;
@@ -23,6 +23,31 @@ fn names(things: &[Arc<Thing>]) -> Vec<&str> {
         .collect();
     names.sort_unstable();
     names
+}
+
+// As in a store, a write from within an index function is refused, also one that a look-up makes: of an expired object.
+#[test]
+fn index_function_that_meets_an_expired_object_is_refused() {
+    let ttl = Duration::from_secs(10);
+    let store = Arc::new(TtlStore::<Thing>::new(ttl));
+    let start = Instant::now();
+    store.add(Thing::new("old"), start).expect("named");
+    let weak = Arc::downgrade(&store);
+    let late = start + 2 * ttl;
+    let index = move |_: &Thing, _: &mut IndexValues<'_>| {
+        drop(weak.upgrade().map(|store| store.get("old", late)));
+    };
+    let added = store.store().add_index("meets", index);
+    added.expect("it is the only one");
+    let writer = Arc::clone(&store);
+    let (done, is_done) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        writer.add(Thing::new("new"), start).expect("named");
+        done.send(()).expect("it is waited for");
+    });
+    let waited = is_done.recv_timeout(Duration::from_secs(30));
+    waited.expect("the write does not wait for itself");
+    assert_eq!(names(&store.list(start)), ["new", "old"]);
 }
 
 // ST8

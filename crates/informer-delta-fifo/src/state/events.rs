@@ -171,9 +171,7 @@ impl<K: Object> State<K> {
             return;
         };
         let (before, short) = (long.len(), coalesce(long, &self.base(key)));
-        let dropped = before - short.len();
-        self.deltas -= dropped;
-        self.counts.coalesced += dropped as u64;
+        self.count_coalesced(before - short.len());
         if let Some(queued) = self.queue.get_mut(key) {
             let long = std::mem::replace(queued, short);
             self.garbage.push(Garbage::Deltas(long));

@@ -74,7 +74,7 @@ pub(crate) struct State<K> {
     deltas: usize,
     /// The number of queued units.
     units: usize,
-    /// The number of deltas that queued units queued.
+    /// The number of deltas that queued units queued, at most.
     listed: usize,
     /// Nothing that is queued was queued earlier; `None` if the queue is empty.
     since: Option<Moment>,
@@ -276,13 +276,19 @@ impl<K: Object> State<K> {
     /// Removes what is queued of an object that no consumer needs to see.
     fn remove_unseen(&mut self, key: &ObjectKey) {
         if let Some(deltas) = self.queue.remove(key) {
-            self.deltas -= deltas.len();
-            self.counts.coalesced += deltas.len() as u64;
+            self.count_coalesced(deltas.len());
             self.garbage.push(Garbage::Deltas(deltas));
             if !self.has_queued() {
                 self.since = None;
             }
         }
+    }
+
+    /// So many queued deltas are no longer. Those that lists queued make no room for events.
+    fn count_coalesced(&mut self, deltas: usize) {
+        self.deltas -= deltas;
+        self.listed = self.listed.min(self.deltas);
+        self.counts.coalesced += deltas as u64;
     }
 
     /// Keeps an object until the lock is released, if it would be freed here.

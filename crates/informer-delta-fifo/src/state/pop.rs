@@ -145,10 +145,11 @@ impl<K: Object> State<K> {
 
     /// Everything before this barrier is in the batch, or was in earlier ones.
     fn pass(&mut self, barrier: Barrier, content: &mut InFlight<K>) {
-        self.since = Some(barrier.since);
+        self.since = barrier.since;
         content.applied_up_to = barrier.received;
-        if let BarrierKind::End(unit) = barrier.kind {
+        if let BarrierKind::End(mut unit) = barrier.kind {
             self.units -= 1;
+            unit.deltas = unit.deltas.min(self.listed);
             self.listed -= unit.deltas;
             content.unit = Some(unit);
         }
@@ -193,7 +194,7 @@ impl<K: Object> State<K> {
     }
 
     /// Puts a recalled batch back at the front, a unit as a unit.
-    pub(crate) fn requeue(&mut self, flight: InFlight<K>, now: Moment) {
+    pub(crate) fn requeue(&mut self, flight: InFlight<K>) {
         self.counts.requeued_batches += 1;
         self.deltas += flight.deltas;
         let mut entries = flight.entries;
@@ -209,13 +210,13 @@ impl<K: Object> State<K> {
                 self.units += 1;
                 entries.push_barrier(Box::new(Barrier {
                     received: flight.applied_up_to,
-                    since: self.since.unwrap_or(now),
+                    since: self.since.or(flight.since),
                     kind: BarrierKind::End(unit),
                 }));
                 if self.order == QueueOrder::InOrder {
                     entries.push_barrier_front(Box::new(Barrier {
                         received: None,
-                        since: now,
+                        since: None,
                         kind: BarrierKind::Start,
                     }));
                 }

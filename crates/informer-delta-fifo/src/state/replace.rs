@@ -145,7 +145,7 @@ impl<K: Object> State<K> {
     pub(super) fn push_barrier(&mut self, kind: BarrierKind, now: Moment) {
         self.queue.push_barrier(Box::new(Barrier {
             received: self.received.clone(),
-            since: now,
+            since: Some(now),
             kind,
         }));
     }

@@ -14,7 +14,7 @@ pub(crate) struct Barrier {
     /// Everything up to here is applied once everything before this place is.
     pub(crate) received: Option<ResourceVersion>,
     /// What stands behind it was queued at this moment or later.
-    pub(crate) since: Moment,
+    pub(crate) since: Option<Moment>,
     pub(crate) kind: BarrierKind,
 }
 

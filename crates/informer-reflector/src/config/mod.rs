@@ -3,7 +3,6 @@
 mod backoff;
 
 use std::fmt;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -13,7 +12,7 @@ use informer_wire::ListOptions;
 
 pub use self::backoff::BackoffConfig;
 pub(crate) use self::backoff::MIN_WAIT;
-use crate::driver::panic_message;
+use crate::user_code::call_hook;
 
 /// The settings of a [`Reflector`](crate::Reflector).
 ///
@@ -290,9 +289,7 @@ impl ReflectorConfig {
     pub fn modified(&self, mut options: ListOptions) -> ListOptions {
         for modify in &self.modifiers {
             let before = options.clone();
-            if let Err(panic) = catch_unwind(AssertUnwindSafe(|| modify(&mut options))) {
-                let message = panic_message(&*panic);
-                tracing::error!(error = message, "an options modifier panicked");
+            if call_hook("options modifier", || modify(&mut options)).is_none() {
                 options = before;
             }
         }

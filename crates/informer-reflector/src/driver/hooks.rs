@@ -1,6 +1,5 @@
 //! The user's code that a reflector calls. A panic in it is caught: it must not end the reflector.
 
-use std::any::Any;
 use std::error::Error as StdError;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -9,6 +8,7 @@ use informer_store::{Object, ObjectVersion};
 use informer_wire::DecodeError;
 
 use crate::report::{Report, WatchErrorHandler};
+use crate::user_code::{call_hook, panic_message};
 
 type Transform<K> = dyn Fn(&mut K) -> Result<(), Box<dyn StdError + Send + Sync>> + Send + Sync;
 
@@ -78,20 +78,6 @@ impl<K: Object> Hooks<K> {
         let Some(handler) = &self.error_handler else {
             return;
         };
-        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| handler.handle(report))) {
-            let message = panic_message(&*panic);
-            tracing::error!(error = message, "the watch error handler panicked");
-        }
-    }
-}
-
-/// The message of a panic.
-pub(crate) fn panic_message(panic: &(dyn Any + Send)) -> &str {
-    if let Some(text) = panic.downcast_ref::<&str>() {
-        text
-    } else if let Some(text) = panic.downcast_ref::<String>() {
-        text
-    } else {
-        "no message"
+        call_hook("watch error handler", || handler.handle(report));
     }
 }

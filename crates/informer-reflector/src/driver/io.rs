@@ -9,49 +9,75 @@ use std::task::{Context, Poll};
 use futures_core::Stream;
 use informer_wire::{ListOptions, WatchEvent};
 
-use super::hooks::panic_message;
 use crate::error::ListWatchError;
 use crate::lister_watcher::{ListEvent, ListRequest, ListerWatcher};
+use crate::user_code::{call_hook, panic_message};
 
 type Opening<T> = Pin<Box<dyn Future<Output = Result<T, ListWatchError>> + Send>>;
 
 /// The open request.
-pub(super) enum Io<L: ListerWatcher> {
+#[expect(missing_debug_implementations, reason = "it is no part of the API")]
+pub enum Io<L: ListerWatcher> {
+    /// There is none.
     Idle,
+    /// Waiting for the response to a list.
     OpeningList(Opening<L::List>),
+    /// Waiting for the response to a watch.
     OpeningWatch(Opening<L::Watch>),
+    /// Receiving a list.
     List(Pin<Box<L::List>>),
+    /// Receiving a watch.
     Watch(Pin<Box<L::Watch>>),
 }
 
 /// What a request yields.
-pub(super) enum Incoming<K> {
+#[expect(missing_debug_implementations, reason = "it is no part of the API")]
+pub enum Incoming<K> {
     /// The server has responded; the stream begins.
     Opened,
+    /// From a list.
     List(ListEvent<K>),
+    /// From a watch.
     Watch(WatchEvent<K>),
+    /// The request or its stream failed; it is over.
     Failed(ListWatchError),
+    /// The stream ended.
     Ended,
 }
 
 impl<L: ListerWatcher> Io<L> {
-    pub(super) fn list(lister: &Arc<L>, request: ListRequest<L::Object>) -> Self {
+    /// Requests a page of a list.
+    pub fn list(lister: &Arc<L>, request: ListRequest<L::Object>) -> Self {
         let lister = Arc::clone(lister);
         Self::OpeningList(Box::pin(async move { lister.list(request).await }))
     }
 
-    pub(super) fn watch(lister: &Arc<L>, options: ListOptions) -> Self {
+    /// Requests a watch.
+    pub fn watch(lister: &Arc<L>, options: ListOptions) -> Self {
         let lister = Arc::clone(lister);
         Self::OpeningWatch(Box::pin(async move { lister.watch(options).await }))
     }
 
-    pub(super) fn watch_list(lister: &Arc<L>, request: ListRequest<L::Object>) -> Self {
+    /// Requests a streaming list.
+    pub fn watch_list(lister: &Arc<L>, request: ListRequest<L::Object>) -> Self {
         let lister = Arc::clone(lister);
         Self::OpeningWatch(Box::pin(async move { lister.watch_list(request).await }))
     }
 
+    /// Puts a request in the place of the open one.
+    pub fn open(&mut self, request: Self) {
+        self.close();
+        *self = request;
+    }
+
+    /// Drops the request. A panic of what it drops, which is the source's, is caught.
+    pub fn close(&mut self) {
+        let request = std::mem::replace(self, Self::Idle);
+        call_hook("drop of a list or watch", || drop(request));
+    }
+
     /// Returns what the request yields next; waits for ever without a request. Loses nothing when dropped.
-    pub(super) async fn next(&mut self) -> Incoming<L::Object> {
+    pub async fn next(&mut self) -> Incoming<L::Object> {
         poll_fn(|cx| self.poll_next(cx)).await
     }
 
@@ -61,12 +87,12 @@ impl<L: ListerWatcher> Io<L> {
             Ok(Poll::Pending) => Poll::Pending,
             Ok(Poll::Ready(incoming)) => {
                 if matches!(incoming, Incoming::Failed(_) | Incoming::Ended) {
-                    *self = Self::Idle;
+                    self.close();
                 }
                 Poll::Ready(incoming)
             }
             Err(panic) => {
-                *self = Self::Idle;
+                self.close();
                 let message = panic_message(&*panic).to_owned();
                 Poll::Ready(Incoming::Failed(ListWatchError::Panicked { message }))
             }

@@ -20,7 +20,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::Instrument as _;
 
 use self::hooks::Hooks;
-pub(crate) use self::hooks::panic_message;
+pub use self::io::{Incoming, Io};
 use self::run::Driver;
 use crate::config::{ReflectorConfig, period};
 use crate::lister_watcher::ListerWatcher;

@@ -132,6 +132,7 @@ impl<L: ListerWatcher, S: DeltaSink<L::Object>> Driver<L, S> {
 
 impl<L: ListerWatcher, S: DeltaSink<L::Object>> Drop for Driver<L, S> {
     fn drop(&mut self) {
+        self.io.close();
         self.publish_status();
         self.metrics.stopped();
         self.status.send_modify(|status| {

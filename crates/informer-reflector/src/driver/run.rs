@@ -1,6 +1,5 @@
 //! The loop between machine, source, sink and clock. It decides nothing.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -21,6 +20,7 @@ use crate::config::{ReflectorConfig, period};
 use crate::lister_watcher::{ListRequest, ListerWatcher};
 use crate::machine::{Action, Machine};
 use crate::status::ReflectorStatus;
+use crate::user_code::call_hook;
 
 /// The longest sleep. What is further away is looked at again.
 const FAR: Duration = Duration::from_secs(86_400);
@@ -41,13 +41,13 @@ pub(super) struct Driver<L: ListerWatcher, S: DeltaSink<L::Object>> {
     pub(super) last_event_at: Option<Instant>,
     config: ReflectorConfig,
     lister_watcher: Arc<L>,
-    io: Io<L>,
+    pub(super) io: Io<L>,
     newest: Arc<NewestFn<L::Object>>,
     resync_at: Option<watch::Receiver<Option<tokio::time::Instant>>>,
     pub(super) status: watch::Sender<ReflectorStatus>,
     pub(super) status_due: bool,
     pub(super) status_at: Instant,
-    /// It was logged that the server does not have the resource.
+    /// It was logged that the server does not have the resource, and not seen otherwise since.
     pub(super) not_found: bool,
     pub(super) list_times: ListTimes,
     pub(super) metrics: Metrics,
@@ -145,6 +145,7 @@ impl<L: ListerWatcher, S: DeltaSink<L::Object>> Driver<L, S> {
         let now = self.now();
         match incoming {
             Incoming::Opened => {
+                self.not_found = false;
                 self.list_times.answered(now);
                 self.machine.handle_opened(now);
             }
@@ -168,20 +169,20 @@ impl<L: ListerWatcher, S: DeltaSink<L::Object>> Driver<L, S> {
                     }
                     let request = self.list_request(options, reuse);
                     tracing::debug!(options = ?request.options, "listing");
-                    self.io = Io::list(&self.lister_watcher, request);
+                    self.io.open(Io::list(&self.lister_watcher, request));
                 }
                 Action::StreamingList { options, reuse } => {
                     self.start_list();
                     let request = self.list_request(options, reuse);
                     tracing::debug!(options = ?request.options, "streaming a list");
-                    self.io = Io::watch_list(&self.lister_watcher, request);
+                    self.io.open(Io::watch_list(&self.lister_watcher, request));
                 }
                 Action::Watch { options } => {
                     let options = self.config.modified(options);
                     tracing::debug!(?options, "watching");
-                    self.io = Io::watch(&self.lister_watcher, options);
+                    self.io.open(Io::watch(&self.lister_watcher, options));
                 }
-                Action::Close => self.io = Io::Idle,
+                Action::Close => self.io.close(),
                 Action::FinishList(end) => self.finish_list(end),
                 Action::DropList => self.list = ObjectList::new(),
                 Action::Resync => {
@@ -251,13 +252,16 @@ fn with_relists<L: ListerWatcher>(
     lister_watcher: &L,
 ) -> ReflectorConfig {
     if config.relist_period.is_none() {
-        let asked = catch_unwind(AssertUnwindSafe(|| lister_watcher.relist_period()));
-        config.relist_period = asked.ok().flatten().and_then(period);
+        let asked = call_hook("relist period", || lister_watcher.relist_period());
+        config.relist_period = asked.flatten().and_then(period);
     }
     config
 }
 
 /// The source is the user's code too.
 fn supports_watch_list<L: ListerWatcher>(lister_watcher: &L) -> bool {
-    catch_unwind(AssertUnwindSafe(|| lister_watcher.supports_watch_list())).unwrap_or(false)
+    call_hook("support of streaming lists", || {
+        lister_watcher.supports_watch_list()
+    })
+    .unwrap_or(false)
 }

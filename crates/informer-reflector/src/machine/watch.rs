@@ -126,6 +126,10 @@ impl Machine {
                 self.initial_events_ended(now, event.resource_version.clone());
                 return Route::Skip;
             }
+            // Of any object, also of one that was received before.
+            EventType::Modified | EventType::Deleted if !event.keyed => {
+                return self.event_of_any_object(now);
+            }
             EventType::Modified | EventType::Deleted | EventType::Bookmark { .. } => {
                 initial.live_sign.get_or_insert(now);
             }
@@ -168,14 +172,19 @@ impl Machine {
             EventType::Unknown => Route::Skip,
             EventType::Bookmark { .. } => self.bookmark(version),
             EventType::Added | EventType::Modified | EventType::Deleted if !event.keyed => {
-                let error = ListWatchError::Protocol("watch event without an object of the kind");
-                self.failed(now, error, |machine| {
-                    machine.wait_failed(now, None, Then::List);
-                });
-                Route::Skip
+                self.event_of_any_object(now)
             }
             event_type => self.change(event_type, version),
         }
+    }
+
+    /// A change came without a key: only a list tells of which object.
+    fn event_of_any_object(&mut self, now: Instant) -> Route {
+        let error = ListWatchError::Protocol("watch event without an object of the kind");
+        self.failed(now, error, |machine| {
+            machine.wait_failed(now, None, Then::List);
+        });
+        Route::Skip
     }
 
     fn bookmark(&mut self, version: Option<&ResourceVersion>) -> Route {

@@ -38,6 +38,25 @@ async fn panic_of_the_source_is_reported_and_the_request_repeated() {
     assert_eq!(panics, 4);
 }
 
+/// INV-REFL-9
+#[tokio::test(start_paused = true)]
+async fn panic_of_the_source_when_a_request_is_dropped_is_survived() {
+    let mut run = Run::new(
+        lists(),
+        vec![
+            // Given up for want of progress, then for silence.
+            Answer::List(vec![Beat::HangAndPanic]),
+            list(10, vec![object("a", 1)]),
+            short_watch(vec![modified("a", 12), Beat::HangAndPanic]),
+            watch(vec![modified("a", 14), Beat::HangAndPanic]),
+        ],
+    );
+    run.until_version(14).await;
+    assert_eq!(run.script.log(), ["list@", "list@", "watch@10", "watch@12"]);
+    run.stop.cancel();
+    run.task.await.expect("no panic at its end");
+}
+
 /// SI7; INV-REFL-9
 #[tokio::test(start_paused = true)]
 async fn handler_receives_every_failure_also_inside_a_stream() {

@@ -150,29 +150,29 @@ async fn failure_is_logged_with_documented_fields() {
 /// A CRD that is not installed is refused every half a minute, for days.
 #[tokio::test(start_paused = true)]
 async fn resource_that_is_not_found_is_logged_and_reported_once() {
-    let log = Log::begin();
-    let not_found = || refusal(404, "NotFound");
-    let mut answers: Vec<_> = (0..20).map(|_| not_found()).collect();
-    answers.extend([
-        list(10, vec![]),
-        short_watch(vec![error_event(410, "Gone")]),
-    ]);
-    answers.extend([not_found(), not_found(), list(20, vec![]), watch(vec![])]);
-    let mut run = Run::new(lists(), answers);
-    let status = run
-        .until(|status| status.phase == ReflectorPhase::NotFound && status.attempts == 19)
-        .await;
-    assert!(!status.synced && status.retry_at.is_some());
-    let error = "the API server refused: no (404 NotFound)";
-    assert_eq!(status.last_error.as_deref(), Some(error));
-    run.until_version(20).await;
-    let warnings = log.lines("list or watch failed");
-    let of_404 = warnings.iter().filter(|line| line.contains("404"));
-    assert_eq!(of_404.count(), 2, "{warnings:#?}");
-    let reports = run.reports();
-    let of_404 = reports.iter().filter(|report| report.contains("404"));
-    assert_eq!(of_404.count(), 2, "{reports:#?}");
-    assert_eq!(log.lines("still not found").len(), 20);
+    // Installed, and then deleted again: its watch has an error, or simply ends.
+    for end in [error_event(410, "Gone"), Beat::Pause(MINUTE)] {
+        let log = Log::begin();
+        let not_found = || refusal(404, "NotFound");
+        let mut answers: Vec<_> = (0..20).map(|_| not_found()).collect();
+        answers.extend([list(10, vec![]), short_watch(vec![end])]);
+        answers.extend([not_found(), not_found(), list(20, vec![]), watch(vec![])]);
+        let mut run = Run::new(lists(), answers);
+        let status = run
+            .until(|status| status.phase == ReflectorPhase::NotFound && status.attempts == 19)
+            .await;
+        assert!(!status.synced && status.retry_at.is_some());
+        let error = "the API server refused: no (404 NotFound)";
+        assert_eq!(status.last_error.as_deref(), Some(error));
+        run.until_version(20).await;
+        let warnings = log.lines("list or watch failed");
+        let of_404 = warnings.iter().filter(|line| line.contains("404"));
+        assert_eq!(of_404.count(), 2, "{warnings:#?}");
+        let reports = run.reports();
+        let of_404 = reports.iter().filter(|report| report.contains("404"));
+        assert_eq!(of_404.count(), 2, "{reports:#?}");
+        assert_eq!(log.lines("still not found").len(), 20);
+    }
 }
 
 /// A transform that takes versions away is warned about, once.

@@ -101,6 +101,8 @@ pub(crate) enum Beat {
     Pause(Duration),
     /// Never yields again.
     Hang,
+    /// As `Hang`, and panics when it is dropped.
+    HangAndPanic,
     Panic,
 }
 
@@ -255,6 +257,15 @@ fn unchanged(name: &str, newest: &Newest) -> Decoded<ConfigMap> {
     Decoded::Unchanged(key, object)
 }
 
+/// Panics when it is dropped.
+struct Bomb;
+
+impl Drop for Bomb {
+    fn drop(&mut self) {
+        panic!("a stream panicked on purpose while it was dropped");
+    }
+}
+
 /// Plays a stream.
 fn play<T: Send + 'static>(
     beats: Vec<Beat>,
@@ -265,6 +276,10 @@ fn play<T: Send + 'static>(
             match beats.next()? {
                 Beat::Pause(time) => tokio::time::sleep(time).await,
                 Beat::Hang => std::future::pending().await,
+                Beat::HangAndPanic => {
+                    let _bomb = Bomb;
+                    std::future::pending().await
+                }
                 Beat::Panic => panic!("a stream panicked on purpose"),
                 Beat::Fail(error) => return Some((Err(error), beats)),
                 beat => return Some((read(beat), beats)),

@@ -194,18 +194,20 @@ impl<S> InformerFactory<S> {
     /// other means are left as they are.
     #[doc(alias = "Start")]
     pub fn start(&self) -> Result<(), RunError> {
-        // Under the lock, so that a shutdown stops all that was started before it, and nothing is started after it.
         let state = self.inner.state.lock();
         if state.shut_down {
             return Err(RunError::Stopped);
         }
-        for (_, informer) in &state.informers {
+        let informers = state.informers();
+        drop(state);
+        // Not under the lock: a start in a runtime that has ended drops handlers. One that a shutdown has stopped meanwhile
+        // does not start any more.
+        for informer in informers {
             match informer.start() {
                 Ok(()) | Err(RunError::AlreadyStarted | RunError::Stopped) => {}
                 Err(error) => return Err(error),
             }
         }
-        drop(state);
         self.inner.settings.report_unused();
         Ok(())
     }
@@ -253,6 +255,11 @@ impl<S> InformerFactory<S> {
 }
 
 impl State {
+    fn informers(&self) -> Vec<Arc<dyn AnyInformer>> {
+        let informers = self.informers.iter().map(|(_, informer)| informer);
+        informers.map(Arc::clone).collect()
+    }
+
     /// Returns the informer of this key, unless it has stopped while the factory goes on.
     fn find<K: Object>(&self, key: &EntryKey) -> Option<SharedInformer<K>> {
         let (_, informer) = self.informers.iter().find(|(own, _)| own == key)?;
@@ -294,9 +301,7 @@ fn add_missing<K: Object>(
 
 impl<S> Inner<S> {
     fn informers(&self) -> Vec<Arc<dyn AnyInformer>> {
-        let state = self.state.lock();
-        let informers = state.informers.iter().map(|(_, informer)| informer);
-        informers.map(Arc::clone).collect()
+        self.state.lock().informers()
     }
 }
 

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use informer_delta_fifo::{DeltaFifo, DeltaFifoConfig, QueueOrder};
+use informer_reflector::__private::call_hook;
 use informer_reflector::{ListerWatcher, Reflector, ReflectorConfig, Report, WatchErrorHandler};
 use informer_store::{Indexers, Store};
 use informer_wire::ListOptions;
@@ -16,7 +17,7 @@ use super::options::{OnStop, Options};
 use super::process::{SharedProcess, Totals};
 use super::shared::Shared;
 use crate::apply::RecreatedAs;
-use crate::error::{BoxError, BuildError, call_hook};
+use crate::error::{BoxError, BuildError};
 use crate::handler::Listeners;
 use crate::process_loop::{ProcessLoop, Source, Watched};
 use crate::schedule::effective_period;

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use informer_reflector::__private::call_hook;
 use informer_store::{
     Expectation, IndexError, IndexFailure, Indexers, KeyError, Lister, Object, Overlaid,
     ResourceVersion, StoreReader,
 };
 
 use super::SharedInformer;
-use crate::error::call_hook;
 use crate::wait::{Wait, WaitError};
 
 impl<K: Object> SharedInformer<K> {

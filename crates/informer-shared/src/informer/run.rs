@@ -62,8 +62,7 @@ impl<K: Object> Run<K> {
         let drained = caught(async {
             process_loop.process_mut().add_listeners(usize::MAX);
             shared.listeners.close();
-            process_loop.shut_down(drains).await;
-            Ok(())
+            process_loop.shut_down(drains).await
         });
         let outcome = outcome.and(drained.await);
         let on_stop = shared.on_stop(&outcome);
@@ -71,7 +70,11 @@ impl<K: Object> Run<K> {
             process_loop.process_mut().join_handlers(on_stop).await;
             Ok(())
         });
-        outcome.and(joined.await)
+        // A handler may have failed since the stop, too.
+        let failed = joined
+            .await
+            .and(shared.listeners.failure().map_or(Ok(()), Err));
+        outcome.and(failed)
     }
 }
 

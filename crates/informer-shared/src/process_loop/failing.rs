@@ -12,7 +12,7 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 /// The keys that failed when they were last tried, with the number of tries.
 ///
 /// # Invariants
-/// - Each key is in the queue, or in the batch that is being processed: the memory is bounded by the queue's.
+/// - After a batch with room each key is in the queue: the memory is bounded by the queue's.
 /// - No key is tried more than `retries + 1` times in a row.
 pub(super) struct Failing {
     tries: HashMap<ObjectKey, u32>,
@@ -51,39 +51,36 @@ impl Failing {
         self.tries.len()
     }
 
-    /// Notes a batch of these keys, of which some failed.
+    /// Notes a batch of these keys, of which some failed. One that `has_room` holds all requeued keys, for they come first:
+    /// what it lacks was dropped by a queue beyond its limit.
     pub(super) fn note<'a>(
         &mut self,
         keys: impl Iterator<Item = &'a ObjectKey>,
         failed: &HashSet<&ObjectKey>,
-        is_list_end: bool,
+        has_room: bool,
     ) -> Outcome {
         let mut outcome = Outcome::default();
         if self.tries.is_empty() && failed.is_empty() {
             self.batches = 0;
             return outcome;
         }
+        let mut before = std::mem::take(&mut self.tries);
         for key in keys {
+            let tries = before.remove(key);
             if !failed.contains(key) {
-                outcome.repaired += u64::from(self.tries.remove(key).is_some());
+                outcome.repaired += u64::from(tries.is_some());
                 continue;
             }
-            let tries = self
-                .tries
-                .get(key)
-                .map_or(1, |tries| tries.saturating_add(1));
+            let tries = tries.unwrap_or(0).saturating_add(1);
             if tries > self.retries {
-                self.tries.remove(key);
                 outcome.given_up += 1;
             } else {
                 self.tries.insert(key.clone(), tries);
                 outcome.requeued.push(key.clone());
             }
         }
-        if is_list_end {
-            // All that was requeued before came with it, or was dropped by a queue beyond its limit.
-            let requeued: HashSet<&ObjectKey> = outcome.requeued.iter().collect();
-            self.tries.retain(|key, _| requeued.contains(key));
+        if !has_room {
+            self.tries.extend(before);
         }
         if outcome.requeued.is_empty() {
             self.batches = 0;
@@ -104,7 +101,7 @@ mod tests {
         failing.note(
             keys.iter().copied(),
             &failed.iter().copied().collect(),
-            false,
+            true,
         )
     }
 
@@ -138,6 +135,22 @@ mod tests {
         assert_eq!(pauses.max().flatten(), Some(LONGEST_PAUSE));
     }
 
+    // INV-CTRL-2: an object that is deleted before it was applied leaves the queue, and nothing here.
+    #[test]
+    fn keys_that_left_the_queue_are_forgotten() {
+        let (a, b) = (
+            ObjectKey::cluster_scoped("a"),
+            ObjectKey::cluster_scoped("b"),
+        );
+        let mut failing = Failing::new(2);
+        note(&mut failing, &[&a], &[&a]);
+        // A full batch may leave some of many for the next one.
+        let outcome = failing.note([&b].into_iter(), &HashSet::new(), false);
+        assert_eq!((outcome, failing.len()), (Outcome::default(), 1));
+        assert_eq!(note(&mut failing, &[&b], &[]), Outcome::default());
+        assert_eq!(failing.len(), 0);
+    }
+
     // A process may name keys that are not in the batch; they would stay for ever.
     #[test]
     fn keys_outside_of_the_batch_are_ignored() {
@@ -148,18 +161,5 @@ mod tests {
         let mut failing = Failing::new(2);
         assert_eq!(note(&mut failing, &[&a], &[&b]), Outcome::default());
         assert_eq!(failing.len(), 0);
-    }
-
-    // A queue beyond its limit drops what was requeued; it would count as failing for ever.
-    #[test]
-    fn end_of_a_list_forgets_keys_that_are_queued_no_longer() {
-        let (a, b) = (
-            ObjectKey::cluster_scoped("a"),
-            ObjectKey::cluster_scoped("b"),
-        );
-        let mut failing = Failing::new(5);
-        note(&mut failing, &[&a, &b], &[&a, &b]);
-        let outcome = failing.note([&b].into_iter(), &[&b].into_iter().collect(), true);
-        assert_eq!((outcome.requeued, failing.len()), (vec![b], 1));
     }
 }

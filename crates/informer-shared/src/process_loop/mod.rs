@@ -14,6 +14,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use informer_delta_fifo::{Batch, DeltaFifo};
+use informer_reflector::__private::{call_hook, chain};
 use informer_reflector::{ListerWatcher, Reflector};
 use informer_store::{Object, ObjectKey};
 use tokio::sync::watch;
@@ -28,7 +29,7 @@ pub(crate) use status::Watched;
 
 use self::failing::Failing;
 use self::source::ReflectorTask;
-use crate::error::{RunError, call_hook, chain};
+use crate::error::RunError;
 use crate::wait::{InformerPhase, Wait};
 
 /// The most keys in one batch, so that the first of many are applied soon.
@@ -189,8 +190,7 @@ impl<K: Object, P: Process<K>> ProcessLoop<K, P> {
     #[doc(alias = "RunWithContext")]
     pub async fn run(mut self, stop: CancellationToken) -> Result<(), RunError> {
         let outcome = self.run_until(stop.cancelled()).await;
-        self.shut_down(false).await;
-        outcome
+        outcome.and(self.shut_down(false).await)
     }
 
     /// Runs until `stop` resolves, the queue is closed, or something ends it that cannot heal.
@@ -204,13 +204,15 @@ impl<K: Object, P: Process<K>> ProcessLoop<K, P> {
         self.mark_started();
         self.reflector.start(source);
         let mut stop = pin!(stop);
+        let mut is_all_done = false;
         loop {
             let batch = tokio::select! {
                 biased;
                 () = &mut stop => return Ok(()),
                 error = self.reflector.ended() => return Err(error),
-                done = self.process.between() => {
+                done = self.process.between(), if !is_all_done => {
                     done?;
+                    is_all_done = true;
                     continue;
                 }
                 batch = self.queue.pop_batch(BATCH) => match batch {
@@ -218,6 +220,7 @@ impl<K: Object, P: Process<K>> ProcessLoop<K, P> {
                     Err(_closed) => return Ok(()),
                 },
             };
+            is_all_done = false;
             // If it is dropped at a stop, the batch is requeued.
             let pause = tokio::select! {
                 biased;
@@ -239,10 +242,8 @@ impl<K: Object, P: Process<K>> ProcessLoop<K, P> {
     async fn apply(&mut self, batch: Batch<K>) -> Option<Duration> {
         let failed = self.process.process(&batch).await.err().unwrap_or_default();
         let keys: HashSet<&ObjectKey> = failed.iter().map(|(key, _)| key).collect();
-        let is_list_end = batch.list_end().is_some();
-        let outcome = self
-            .failing
-            .note(batch.iter().map(|(key, _)| key), &keys, is_list_end);
+        let (all, has_room) = (batch.iter().map(|(key, _)| key), batch.len() < BATCH);
+        let outcome = self.failing.note(all, &keys, has_room);
         self.report(&failed);
         let keys = batch.len() as u64;
         if outcome.requeued.is_empty() {
@@ -287,8 +288,11 @@ impl<K: Object, P: Process<K>> ProcessLoop<K, P> {
     }
 
     /// Ends what feeds the queue. What is queued is applied if `drain` says so.
-    pub(crate) async fn shut_down(&mut self, drain: bool) {
-        self.reflector.shut_down().await;
+    ///
+    /// # Errors
+    /// If the reflector panics at its end.
+    pub(crate) async fn shut_down(&mut self, drain: bool) -> Result<(), RunError> {
+        let ended = self.reflector.shut_down().await;
         // What fails now has no second chance.
         self.failing.set_retries(0);
         if drain {
@@ -296,6 +300,7 @@ impl<K: Object, P: Process<K>> ProcessLoop<K, P> {
                 self.apply(batch).await;
             }
         }
+        ended
     }
 }
 

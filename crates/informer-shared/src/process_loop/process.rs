@@ -24,7 +24,8 @@ pub trait Process<K: Object>: Send + 'static {
     fn process(&mut self, batch: &Batch<K>) -> impl Future<Output = Result<(), FailedKeys>> + Send;
 
     /// Does whatever else is to be done between two batches. It is dropped whenever a batch is queued, so it must lose
-    /// nothing at its await points. By default there is nothing.
+    /// nothing at its await points; once it has returned, it is called again after the next batch. By default there is
+    /// nothing.
     ///
     /// # Errors
     /// Why the loop is to end.

@@ -9,12 +9,15 @@ use futures_util::future::BoxFuture;
 use informer_reflector::{ListerWatcher, Reflector, ReflectorStatus};
 use informer_store::DeltaSink;
 use tokio::sync::watch;
-use tokio::task::JoinSet;
+use tokio::task::{JoinError, JoinSet};
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
-use crate::error::{RunError, panic_message};
+use crate::error::RunError;
 use crate::start_limit::StartLimit;
+
+/// The part that errors name.
+const PART: &str = "reflector";
 
 /// How long the reflector has to end.
 const GRACE: Duration = Duration::from_millis(500);
@@ -86,27 +89,32 @@ impl ReflectorTask {
 
     /// Resolves if the task ends by itself, which it never should.
     pub(super) async fn ended(&mut self) -> RunError {
-        let message = match self.task.join_next().await {
-            Some(Err(error)) => match error.try_into_panic() {
-                Ok(panic) => panic_message(&*panic),
-                Err(error) => Arc::from(error.to_string()),
-            },
-            Some(Ok(())) | None => Arc::from("it ended by itself"),
-        };
-        RunError::Panicked {
-            part: "reflector",
-            message,
-        }
+        let ended = self.task.join_next().await;
+        panicked(ended).unwrap_or_else(|| RunError::Panicked {
+            part: PART,
+            message: Arc::from("it ended by itself"),
+        })
     }
 
     /// Stops the task, and aborts it if it does not end in time.
-    pub(super) async fn shut_down(&mut self) {
+    ///
+    /// # Errors
+    /// If it panics at its end.
+    pub(super) async fn shut_down(&mut self) -> Result<(), RunError> {
         self.stop.cancel();
-        if timeout(GRACE, self.task.join_next()).await.is_err() {
+        let ended = timeout(GRACE, self.task.join_next()).await;
+        if ended.is_err() {
             tracing::warn!("reflector did not stop in time and is aborted");
         }
         if timeout(DROP_GRACE, self.task.shutdown()).await.is_err() {
             tracing::warn!("reflector blocks its thread and is abandoned");
         }
+        ended.ok().and_then(panicked).map_or(Ok(()), Err)
     }
+}
+
+/// The panic with which the task ended, if it did.
+fn panicked(ended: Option<Result<(), JoinError>>) -> Option<RunError> {
+    let panic = ended?.err()?.try_into_panic().ok()?;
+    Some(RunError::from_panic(PART, &*panic))
 }

@@ -57,6 +57,8 @@ pub enum Beat {
     Pause(Duration),
     /// Never yields again.
     Hang,
+    /// As `Hang`, and panics when it is dropped.
+    HangAndPanic,
     Panic,
 }
 
@@ -174,6 +176,15 @@ impl Script {
     }
 }
 
+/// Panics when it is dropped.
+struct Bomb;
+
+impl Drop for Bomb {
+    fn drop(&mut self) {
+        panic!("a stream panicked on purpose while it was dropped");
+    }
+}
+
 /// Plays a stream.
 fn play<T: Send + 'static>(
     beats: Vec<Beat>,
@@ -184,6 +195,10 @@ fn play<T: Send + 'static>(
             match beats.next()? {
                 Beat::Pause(time) => tokio::time::sleep(time).await,
                 Beat::Hang => std::future::pending().await,
+                Beat::HangAndPanic => {
+                    let _bomb = Bomb;
+                    std::future::pending().await
+                }
                 Beat::Panic => panic!("a stream panicked on purpose"),
                 beat => {
                     let wrong = || ListWatchError::other("the script has another beat here");

@@ -161,6 +161,7 @@ impl<K: Object> State<K> {
             self.queue.insert(0, Item::Entry(entry));
             self.shorten(&key);
         }
+        self.bound_units();
     }
 }
 

@@ -71,6 +71,7 @@ impl<K: Object> State<K> {
                     };
                     if self.is_unseen(key) {
                         self.forget(key);
+                        self.bound_units();
                     } else {
                         self.push_event(key, vec![Delta::Deleted(deleted)]);
                     }
@@ -118,11 +119,22 @@ impl<K: Object> State<K> {
             .retain(|item| !matches!(item, Item::Entry(entry) if entry.key == *key));
     }
 
+    /// What a unit queued and was shortened counts no more.
+    pub(super) fn bound_units(&mut self) {
+        let queued = self.queued_deltas();
+        for item in &mut self.queue {
+            if let Item::End(unit, _) = item {
+                unit.deltas = unit.deltas.min(queued);
+            }
+        }
+    }
+
     fn push_event(&mut self, key: &ObjectKey, deltas: Vec<Delta<K>>) {
         if deltas.is_empty() {
             return;
         }
         self.push(key, deltas);
+        self.bound_units();
         let units = self.queue.iter().map(|item| match item {
             Item::End(unit, _) => unit.deltas,
             _ => 0,

@@ -149,6 +149,7 @@ impl<K: Object> State<K> {
             self.push(&key, deltas);
         }
         self.queue.push(Item::End(unit, self.tick));
+        self.bound_units();
     }
 }
 

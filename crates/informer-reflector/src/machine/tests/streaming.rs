@@ -95,6 +95,29 @@ fn changes_among_initial_events_are_collected() {
     assert_eq!(rig.machine.phase(), ReflectorPhase::Streaming);
 }
 
+/// A change of any object, also of one that was listed before. INV-REFL-2, 5
+#[test]
+fn change_without_a_key_among_initial_events_leads_to_a_new_list() {
+    for event_type in [EventType::Modified, EventType::Deleted] {
+        let mut rig = rig();
+        let mut waits = Vec::new();
+        for round in 1..7 {
+            rig.streaming_list();
+            rig.opens();
+            assert_eq!(rig.event(EventType::Added, 7), Route::Collect);
+            let event = EventMeta::new(event_type, Some(11.into())).keyed(false);
+            assert_eq!(rig.meta(&event), Route::Skip);
+            assert_eq!(rig.dropped_lists(), round);
+            waits.push(rig.reach_deadline());
+        }
+        assert!(rig.finished().is_empty());
+        assert!(
+            waits[..4].is_sorted() && waits[5] > 20 * SECOND,
+            "{waits:?}"
+        );
+    }
+}
+
 /// WL5; peers 35
 #[test]
 fn refused_streaming_list_is_followed_by_lists_for_good() {
