@@ -168,6 +168,8 @@ fn run_test(binary: &Path, dir: &Path, test: &str) -> anyhow::Result<Outcome> {
         .current_dir(dir)
         // What fails here is no regression to keep.
         .env("PROPTEST_DISABLE_FAILURE_PERSISTENCE", "1")
+        // A bug that few of the random cases meet must not be missed by chance.
+        .env("PROPTEST_CASES", "2048")
         .stdin(Stdio::null())
         .stdout(report.try_clone().context("share the file")?)
         .stderr(Stdio::null())
