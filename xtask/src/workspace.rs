@@ -12,6 +12,8 @@ use crate::cmd::Cmd;
 #[derive(Debug)]
 pub(crate) struct Workspace {
     pub(crate) root: PathBuf,
+    /// Where cargo builds: `target`, or what `CARGO_TARGET_DIR` or a configuration says.
+    pub(crate) target: PathBuf,
     /// The root `Cargo.toml`.
     pub(crate) manifest: toml::Table,
     /// Our own packages.
@@ -61,6 +63,8 @@ impl Workspace {
         let packages = metadata["packages"]
             .as_array()
             .context("cargo metadata has no packages")?;
+        let target = metadata["target_directory"].as_str();
+        let target = target.context("cargo metadata has no target directory")?;
         let manifest = read_toml(&root.join("Cargo.toml"))?;
         Ok(Self {
             members: packages
@@ -69,6 +73,7 @@ impl Workspace {
                 .collect(),
             locked: locked_versions(&read_toml(&root.join("Cargo.lock"))?),
             manifest,
+            target: target.into(),
             root,
         })
     }

@@ -90,6 +90,7 @@ mod selector;
 mod server;
 mod shared;
 pub mod status;
+mod strategy;
 mod table;
 mod time;
 mod workload;

@@ -1,6 +1,7 @@
 //! `cargo xtask mutants`: applies seeded bugs one after another, and checks that for each the test fails that must.
 
 mod patch;
+mod process;
 mod scratch;
 mod trial;
 

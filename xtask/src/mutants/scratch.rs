@@ -23,7 +23,7 @@ pub(super) struct Scratch {
 impl Scratch {
     pub(super) fn of(workspace: &Workspace) -> anyhow::Result<Self> {
         // At the same place each time, so that cargo finds what it has built.
-        let folder = workspace.root.join("target/mutants");
+        let folder = workspace.target.join("mutants");
         fs::create_dir_all(&folder).with_context(|| folder.display().to_string())?;
         let lock = File::create(folder.join("lock")).context("cannot make a lock file")?;
         if lock.try_lock().is_err() {
@@ -137,6 +137,7 @@ mod tests {
         write("added", "new\n");
         fs::remove_file(root.join("deleted")).expect("removed");
         let workspace = Workspace {
+            target: root.join("target"),
             root,
             manifest: Default::default(),
             members: Vec::new(),

@@ -3,23 +3,16 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use serde_json::Value;
 
 use super::patch::Patch;
+use super::process::{self, Limits};
 use super::scratch::Scratch;
 use crate::cmd::Cmd;
 use crate::workspace::Workspace;
-
-/// A test that runs for longer hangs, which counts as failing. Without a bug the slowest takes a few seconds.
-const LIMIT: Duration = Duration::from_secs(60);
-
-/// Address space of a test, in KiB: a bug that loops must not take the machine's memory.
-#[cfg(unix)]
-const ADDRESS_SPACE: &str = "8388608";
 
 /// Its tests play hundreds of lives of an informer: optimised, as `cargo xtask sim` builds it.
 const SIM: &str = "informer-sim";
@@ -29,6 +22,7 @@ const SIM: &str = "informer-sim";
 pub(super) enum Outcome {
     Passed,
     Failed,
+    /// It was killed at its deadline, which shows the bug as well.
     HungUp,
     /// There is no such test.
     Missing,
@@ -47,7 +41,7 @@ impl fmt::Display for Outcome {
         f.pad(match self {
             Self::Passed => "passed",
             Self::Failed => "failed",
-            Self::HungUp => "hung up",
+            Self::HungUp => "ran into the deadline",
             Self::Missing => "not found",
             Self::NotCompiled => "does not compile",
         })
@@ -141,62 +135,14 @@ fn executable(messages: &str) -> Option<PathBuf> {
     })
 }
 
-/// The test binary as a command that cannot take all memory, where the system has such a limit.
-fn bounded(binary: &Path) -> Command {
-    #[cfg(unix)]
-    {
-        let mut command = Command::new("sh");
-        // The shell becomes the test, so that ending the one ends the other.
-        command.args([
-            "-c",
-            "ulimit -v \"$1\"; shift; exec \"$@\"",
-            "sh",
-            ADDRESS_SPACE,
-        ]);
-        command.arg(binary);
-        command
-    }
-    #[cfg(not(unix))]
-    Command::new(binary)
-}
-
 /// Runs one test in a process of its own.
 fn run_test(binary: &Path, dir: &Path, test: &str) -> anyhow::Result<Outcome> {
-    let mut report = tempfile::tempfile().context("make a file for the test's output")?;
-    let mut child = bounded(binary)
-        .args(["--exact", test])
-        .current_dir(dir)
-        // What fails here is no regression to keep.
-        .env("PROPTEST_DISABLE_FAILURE_PERSISTENCE", "1")
-        // A bug that few of the random cases meet must not be missed by chance.
-        .env("PROPTEST_CASES", "2048")
-        .stdin(Stdio::null())
-        .stdout(report.try_clone().context("share the file")?)
-        .stderr(Stdio::null())
-        .spawn()
-        .with_context(|| format!("run {}", binary.display()))?;
-    let started = Instant::now();
-    let status = loop {
-        if let Some(status) = child.try_wait().context("wait for the test")? {
-            break status;
-        }
-        if started.elapsed() > LIMIT {
-            child.kill().context("end a test that hangs")?;
-            child.wait().context("wait for the test")?;
-            return Ok(Outcome::HungUp);
-        }
-        std::thread::sleep(Duration::from_millis(20));
-    };
-    if !status.success() {
-        return Ok(Outcome::Failed);
-    }
-    let mut text = String::new();
-    std::io::Seek::rewind(&mut report).context("read the test's output")?;
-    std::io::Read::read_to_string(&mut report, &mut text).context("read the test's output")?;
-    Ok(if text.contains("test result: ok. 1 passed") {
-        Outcome::Passed
-    } else {
-        Outcome::Missing
+    let end = process::run(binary, &["--exact", test], dir, Limits::TEST)?;
+    Ok(match end.status {
+        None => Outcome::HungUp,
+        Some(status) if !status.success() => Outcome::Failed,
+        Some(_) if end.output.contains("test result: ok. 1 passed") => Outcome::Passed,
+        Some(_) => Outcome::Missing,
     })
 }
 

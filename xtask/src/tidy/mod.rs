@@ -202,6 +202,7 @@ mod testing {
         Tree {
             workspace: Workspace {
                 root: crate::workspace::root(),
+                target: "target".into(),
                 manifest: manifest.parse().expect("a valid manifest"),
                 members: Vec::new(),
                 locked: Default::default(),

@@ -54,9 +54,18 @@ pub(super) async fn replace(
     let options = write_options(record, target, "UpdateOptions")?;
     let object = json_body(request).await?;
     let (resource, namespace, name) = (&target.resource, &record.namespace, &record.name);
-    let object =
-        shared.write(|cluster| cluster.replace(resource, namespace, name, object, &options))?;
-    Ok(respond::object(StatusCode::OK, resource, &object, encoding))
+    let (existed, object) = shared.write(|cluster| {
+        let existed = cluster.get(resource, namespace, name).is_ok();
+        let replaced = cluster.replace(resource, namespace, name, object, &options);
+        (existed, replaced)
+    });
+    let object = object?;
+    Ok(respond::object(
+        written(existed),
+        resource,
+        &object,
+        encoding,
+    ))
 }
 
 pub(super) async fn patch(
@@ -77,13 +86,21 @@ pub(super) async fn patch(
             cluster.patch(resource, namespace, name, &patch, &options),
         )
     });
-    let code = if existed {
-        StatusCode::OK
-    } else {
-        StatusCode::CREATED
-    };
     let object = object?;
-    Ok(respond::object(code, resource, &object, encoding))
+    Ok(respond::object(
+        written(existed),
+        resource,
+        &object,
+        encoding,
+    ))
+}
+
+/// The code of a write that creates an object that does not exist.
+const fn written(existed: bool) -> StatusCode {
+    match existed {
+        true => StatusCode::OK,
+        false => StatusCode::CREATED,
+    }
 }
 
 pub(super) async fn delete(

@@ -1,7 +1,9 @@
 //! The rules of every write: the shape of objects, the fields that a client may not change, and those that the server
 //! fills in.
 
-use informer_wire::{DeleteOptions, Status};
+use std::collections::BTreeSet;
+
+use informer_wire::{DeleteOptions, Status, StatusCause};
 use serde_json::{Map, Value, json};
 
 use super::object::StoredObject;
@@ -161,17 +163,49 @@ pub(super) fn remove(object: &mut Value, field: &str) {
     }
 }
 
-/// Returns `true` if an object has a generation. Custom resources always have one; of built-in kinds those that have a
-/// spec.
-pub(super) fn has_generation(resource: &ResourceType, object: &Value) -> bool {
-    resource.custom || (object.get("spec").is_some() && !is_namespace(resource))
+/// Refuses finalizers that an object that is being deleted did not have.
+pub(super) fn check_new_finalizers(
+    resource: &ResourceType,
+    name: &str,
+    before: &Value,
+    after: &Value,
+) -> Result<(), Status> {
+    let finalizers = |object: &Value| -> BTreeSet<String> {
+        let all = object["metadata"]["finalizers"].as_array();
+        let texts = all.into_iter().flatten().filter_map(Value::as_str);
+        texts.map(str::to_owned).collect()
+    };
+    let (old, new) = (finalizers(before), finalizers(after));
+    let added: Vec<_> = new
+        .difference(&old)
+        .map(|name| format!("{name:?}"))
+        .collect();
+    if added.is_empty() || !is_marked_deleted(before) {
+        return Ok(());
+    }
+    let message = format!(
+        "Forbidden: no new finalizers can be added if the object is being deleted, found new finalizers []string{{{}}}",
+        added.join(", ")
+    );
+    let cause = StatusCause::new("FieldValueForbidden", message).with_field("metadata.finalizers");
+    Err(status::invalid(
+        &resource.group,
+        &resource.kind,
+        name,
+        vec![cause],
+    ))
 }
 
-pub(super) fn spec_differs(before: &Value, after: &Value) -> bool {
+/// Whether a write changed what counts as the desired state: all but the metadata, and but the status where it has a
+/// subresource, as with all built-in kinds that have one.
+pub(super) fn spec_differs(resource: &ResourceType, before: &Value, after: &Value) -> bool {
     let spec = |object: &Value| {
         let mut object = object.clone();
-        for field in ["apiVersion", "kind", "metadata", "status"] {
+        for field in ["apiVersion", "kind", "metadata"] {
             remove(&mut object, field);
+        }
+        if resource.has_status || !resource.custom {
+            remove(&mut object, "status");
         }
         object
     };

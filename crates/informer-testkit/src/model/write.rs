@@ -13,8 +13,8 @@ use super::list::Page;
 use super::object::{StoredObject, object_key};
 use super::options::ListOptions;
 use super::rules::{
-    check_name, check_place, check_type, check_versions, fill_defaults, has_finalizers,
-    has_generation, has_text, is_marked_deleted, is_namespace, metadata_mut, protect, remove,
+    check_name, check_new_finalizers, check_place, check_type, check_versions, fill_defaults,
+    has_finalizers, has_text, is_marked_deleted, is_namespace, metadata_mut, protect, remove,
     same_but_for_version, spec_differs,
 };
 use crate::resource::ResourceType;
@@ -71,6 +71,9 @@ impl WriteOptions {
     }
 }
 
+/// How much of a `generateName` is in the name, which then has 63 characters.
+const MAX_GENERATED_BASE: usize = 58;
+
 /// Names of Kubernetes' own generator: no vowels, so no words.
 const GENERATED_NAME_CHARS: &[u8] = b"bcdfghjklmnpqrstvwxz2456789";
 
@@ -116,7 +119,7 @@ impl Cluster {
             remove(&mut object, "status");
         }
         fill_defaults(resource, &mut object);
-        if has_generation(resource, &object) {
+        if resource.has_generation() {
             metadata_mut(&mut object)?.insert("generation".to_owned(), 1.into());
         }
         self.check_definition(resource, &mut object, options)?;
@@ -132,7 +135,8 @@ impl Cluster {
         Ok(stored)
     }
 
-    /// Replaces an object. With a resource version in it, only that version is replaced.
+    /// Replaces an object. With a resource version in it, only that version is replaced. Objects of some kinds, such as
+    /// leases and services, are created if they do not exist.
     ///
     /// # Errors
     /// 404, 409 for a stale version or another UID, 400 and 422 for an object that makes no sense.
@@ -147,10 +151,17 @@ impl Cluster {
         check_type(resource, &object)?;
         check_place(resource, namespace, &object)?;
         check_name(&object, name)?;
+        let exists = self
+            .collection(resource)?
+            .get(&object_key(namespace, name))
+            .is_some();
+        if !exists && resource.is_created_by_updates() && options.part != Part::Status {
+            return self.create_by_update(resource, namespace, name, object, options);
+        }
         let versioned = object["metadata"]["resourceVersion"]
             .as_str()
-            .is_some_and(|v| !v.is_empty());
-        if resource.custom && options.part != Part::Whole && !versioned {
+            .is_some_and(|version| !matches!(version, "" | "0"));
+        if exists && resource.needs_version() && options.part != Part::Whole && !versioned {
             let cause = StatusCause::new(
                 "FieldValueInvalid",
                 "Invalid value: 0: must be specified for an update",
@@ -164,6 +175,29 @@ impl Cluster {
             ));
         }
         self.update(resource, namespace, name, options, |_| Ok(object))
+    }
+
+    fn create_by_update(
+        &mut self,
+        resource: &Arc<ResourceType>,
+        namespace: &str,
+        name: &str,
+        mut object: Value,
+        options: &WriteOptions,
+    ) -> Result<Arc<StoredObject>, Status> {
+        let metadata = metadata_mut(&mut object)?;
+        if let Some(uid) = metadata
+            .get("uid")
+            .and_then(Value::as_str)
+            .filter(|uid| !uid.is_empty())
+        {
+            let why =
+                format!("Precondition failed: UID in precondition: {uid}, UID in object meta: ");
+            return Err(status::conflict(resource, name, &why));
+        }
+        metadata.remove("resourceVersion");
+        metadata.insert("name".to_owned(), name.into());
+        self.create(resource, namespace, object, options)
     }
 
     /// Patches an object; a server-side apply creates it if need be.
@@ -267,8 +301,9 @@ impl Cluster {
         check_type(resource, &after)?;
         check_versions(resource, &old, &after)?;
         protect(resource, &before, &mut after, options.part)?;
+        check_new_finalizers(resource, name, &before, &after)?;
         let generation = before["metadata"]["generation"].as_i64();
-        if let Some(generation) = generation.filter(|_| spec_differs(&before, &after)) {
+        if let Some(generation) = generation.filter(|_| spec_differs(resource, &before, &after)) {
             metadata_mut(&mut after)?
                 .insert("generation".to_owned(), generation.saturating_add(1).into());
         }
@@ -361,7 +396,7 @@ impl Cluster {
         let mut name = text(metadata, "name");
         let base = text(metadata, "generateName");
         if name.is_empty() && !base.is_empty() {
-            name = base;
+            name = base.chars().take(MAX_GENERATED_BASE).collect();
             for _ in 0..5 {
                 let at = self.random.usize(..GENERATED_NAME_CHARS.len());
                 name.push(char::from(GENERATED_NAME_CHARS[at]));
