@@ -11,8 +11,6 @@ pub(crate) struct Kind {
     pub(crate) namespaced: bool,
     /// Whether `/status` is served.
     pub(crate) status: bool,
-    /// Whether it is defined by a custom resource definition, which knows no strategic patches.
-    pub(crate) custom: bool,
     pub(crate) scale: bool,
     /// The content beside the metadata, in one of three variants.
     pub(crate) content: fn(u8) -> Value,
@@ -31,7 +29,6 @@ pub(crate) const KINDS: &[Kind] = &[
         api_version: "v1",
         namespaced: true,
         status: false,
-        custom: false,
         scale: false,
         content: |i| json!({ "data": { "k": format!("v{i}") } }),
     },
@@ -41,7 +38,6 @@ pub(crate) const KINDS: &[Kind] = &[
         api_version: "v1",
         namespaced: true,
         status: false,
-        custom: false,
         scale: false,
         content: |i| json!({ "data": { "k": one_of(["YQ==", "Yg==", "Yw=="], i) }, "type": "Opaque" }),
     },
@@ -51,7 +47,6 @@ pub(crate) const KINDS: &[Kind] = &[
         api_version: "coordination.k8s.io/v1",
         namespaced: true,
         status: false,
-        custom: false,
         scale: false,
         content: |i| json!({ "spec": { "holderIdentity": format!("h{i}"), "leaseDurationSeconds": 15 } }),
     },
@@ -61,7 +56,6 @@ pub(crate) const KINDS: &[Kind] = &[
         api_version: "parity.example/v1",
         namespaced: true,
         status: true,
-        custom: true,
         scale: false,
         content: |i| json!({ "spec": { "size": i }, "status": { "seen": i } }),
     },
@@ -71,7 +65,6 @@ pub(crate) const KINDS: &[Kind] = &[
         api_version: "parity.example/v1",
         namespaced: true,
         status: false,
-        custom: true,
         scale: false,
         content: |i| json!({ "spec": { "size": i }, "status": { "seen": i } }),
     },
@@ -81,7 +74,6 @@ pub(crate) const KINDS: &[Kind] = &[
         api_version: "rbac.authorization.k8s.io/v1",
         namespaced: false,
         status: false,
-        custom: false,
         scale: false,
         content: |i| json!({ "rules": [{ "apiGroups": [""], "resources": [format!("r{i}")], "verbs": ["get"] }] }),
     },
@@ -91,7 +83,6 @@ pub(crate) const KINDS: &[Kind] = &[
         api_version: "v1",
         namespaced: false,
         status: true,
-        custom: false,
         scale: false,
         content: |i| {
             json!({ "spec": {
@@ -110,7 +101,6 @@ pub(crate) const KINDS: &[Kind] = &[
         api_version: "v1",
         namespaced: true,
         status: true,
-        custom: false,
         scale: false,
         content: |i| {
             json!({ "spec": {
@@ -132,7 +122,6 @@ pub(crate) const KINDS: &[Kind] = &[
         api_version: "v1",
         namespaced: true,
         status: true,
-        custom: false,
         scale: false,
         content: |i| {
             json!({ "spec": {
@@ -148,7 +137,6 @@ pub(crate) const KINDS: &[Kind] = &[
         api_version: "apps/v1",
         namespaced: true,
         status: true,
-        custom: false,
         scale: true,
         content: |i| {
             json!({ "spec": {
@@ -164,27 +152,6 @@ pub(crate) const KINDS: &[Kind] = &[
         },
     },
 ];
-
-/// The definitions of the custom kinds, which every server gets once.
-pub(crate) fn definitions() -> Vec<Value> {
-    let definition = |kind: &str, plural: &str, subresources: Value| {
-        let any = json!({ "type": "object", "x-kubernetes-preserve-unknown-fields": true });
-        json!({
-            "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
-            "metadata": { "name": format!("{plural}.parity.example") },
-            "spec": {
-                "group": "parity.example", "scope": "Namespaced",
-                "names": { "kind": kind, "plural": plural, "singular": kind.to_lowercase(), "listKind": format!("{kind}List") },
-                "versions": [{ "name": "v1", "served": true, "storage": true, "subresources": subresources,
-                    "schema": { "openAPIV3Schema": { "type": "object", "properties": { "spec": any, "status": any } } } }],
-            },
-        })
-    };
-    vec![
-        definition("Gadget", "gadgets", json!({ "status": {} })),
-        definition("Trinket", "trinkets", json!({})),
-    ]
-}
 
 impl Kind {
     /// The path of its collection in one of the two namespaces; with no namespace, of all of them.

@@ -8,9 +8,10 @@ mod report;
 mod shrink;
 mod wish;
 
+use std::path::Path;
 use std::time::Instant;
 
-use anyhow::ensure;
+use anyhow::{Context, ensure};
 use informer_e2e::{RealApiServer, ServerOptions};
 use informer_testkit::ApiServer;
 
@@ -20,6 +21,7 @@ use self::judge::compare::{Difference, compare};
 use self::judge::normalise::normalise;
 use self::judge::op::Op;
 use self::judge::session::Answer;
+use self::judge::transcript::Transcript;
 use self::play::Player;
 use self::report::Report;
 use self::wish::Wish;
@@ -39,6 +41,9 @@ pub(crate) async fn run(arguments: &[String]) -> anyhow::Result<()> {
     };
     pair.real.prepare().await?;
     pair.kit.prepare().await?;
+    if let Some(folder) = &wish.renew {
+        return pair.renew(folder).await;
+    }
     let mut report = Report::default();
     let started = Instant::now();
     let mut seed = wish.first;
@@ -84,6 +89,32 @@ impl Pair {
         let kit = normalise(&run, ops, &kit?);
         let differences = compare(ops, &real, &kit);
         Ok(Played { real, differences })
+    }
+
+    /// Lets the real server answer to each transcript of a folder, and says where the kit differs.
+    async fn renew(&mut self, folder: &Path) -> anyhow::Result<()> {
+        for entry in std::fs::read_dir(folder).with_context(|| folder.display().to_string())? {
+            let path = entry?.path();
+            if path.extension().is_none_or(|extension| extension != "json") {
+                continue;
+            }
+            let mut transcript: Transcript = serde_json::from_slice(&std::fs::read(&path)?)?;
+            let ops: Vec<Op> = transcript
+                .steps
+                .iter()
+                .map(|step| step.op.clone())
+                .collect();
+            let played = self.play(&ops).await?;
+            let same = played
+                .first_unlisted()
+                .map_or("as the kit".to_owned(), ToString::to_string);
+            println!("{}: {same}", path.display());
+            for (step, answer) in transcript.steps.iter_mut().zip(played.real) {
+                step.answer = answer;
+            }
+            std::fs::write(&path, serde_json::to_string_pretty(&transcript)? + "\n")?;
+        }
+        Ok(())
     }
 
     async fn try_seed(

@@ -10,9 +10,9 @@ use reqwest::{Certificate, Client, Method, Response};
 use serde_json::{Value, json};
 use tokio::time::{sleep, timeout};
 
+use super::judge::definitions::definitions;
 use super::judge::op::Op;
 use super::judge::session::{Answer, Request, Session};
-use super::kinds::definitions;
 
 const LIMIT: Duration = Duration::from_secs(30);
 /// A watch that sends nothing for this long has sent what there was.

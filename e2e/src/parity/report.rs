@@ -124,8 +124,12 @@ impl Report {
         let never = |what: &str| format!("`{what}` never happened");
         let verbs = verbs.map(|verb| never(verb));
         let kinds = kinds.map(|kind| never(kind.plural));
-        let entries =
-            entries.map(|(_, entry)| format!("the allowed difference {entry:?} never occurs"));
+        let entries = entries.map(|(_, entry)| {
+            format!(
+                "the allowed difference {} {} ({}) never occurs",
+                entry.operation, entry.path, entry.reason
+            )
+        });
         verbs.chain(kinds).chain(entries).collect()
     }
 }

@@ -17,6 +17,8 @@ pub(crate) struct Wish {
     time: Option<Duration>,
     /// Where to write the shrunk sequences with the real server's answers.
     pub(crate) record: Option<PathBuf>,
+    /// A folder of transcripts to which the real server is to answer anew, instead of a run.
+    pub(crate) renew: Option<PathBuf>,
 }
 
 impl Wish {
@@ -26,6 +28,7 @@ impl Wish {
             seeds: FEWEST,
             time: None,
             record: None,
+            renew: None,
         };
         let mut rest = arguments.iter();
         while let Some(argument) = rest.next() {
@@ -42,8 +45,9 @@ impl Wish {
                 "--first" | "--seed" => wish.first = number()?,
                 "--minutes" => wish.time = Some(Duration::from_secs(number()?.saturating_mul(60))),
                 "--record" => wish.record = Some(value.into()),
+                "--renew" => wish.renew = Some(value.into()),
                 _ => bail!(
-                    "parity takes --seeds N, --first SEED, --minutes N, --record FOLDER; not {argument}"
+                    "parity takes --seeds N, --first SEED, --minutes N, --record FOLDER, --renew FOLDER; not {argument}"
                 ),
             }
         }

@@ -54,9 +54,29 @@ pub(super) async fn replace(
     let options = write_options(record, target, "UpdateOptions")?;
     let object = json_body(request).await?;
     let (resource, namespace, name) = (&target.resource, &record.namespace, &record.name);
-    let object =
-        shared.write(|cluster| cluster.replace(resource, namespace, name, object, &options))?;
-    Ok(respond::object(StatusCode::OK, resource, &object, encoding))
+    let (existed, object) = shared.write(|cluster| {
+        let existed = cluster.get(resource, namespace, name).is_ok();
+        (
+            existed,
+            cluster.replace(resource, namespace, name, object, &options),
+        )
+    });
+    let object = object?;
+    Ok(respond::object(
+        written(existed),
+        resource,
+        &object,
+        encoding,
+    ))
+}
+
+/// 201 for what did not exist before.
+fn written(existed: bool) -> StatusCode {
+    if existed {
+        StatusCode::OK
+    } else {
+        StatusCode::CREATED
+    }
 }
 
 pub(super) async fn patch(
@@ -69,6 +89,7 @@ pub(super) async fn patch(
     let options = write_options(record, target, "PatchOptions")?;
     let media_type = header_text(request.headers(), header::CONTENT_TYPE);
     let patch = patch::parse(&media_type, record, &body(request).await?)?;
+    patch::check_kind(&patch, &target.resource)?;
     let (resource, namespace, name) = (&target.resource, &record.namespace, &record.name);
     let (existed, object) = shared.write(|cluster| {
         let existed = cluster.get(resource, namespace, name).is_ok();
@@ -77,13 +98,13 @@ pub(super) async fn patch(
             cluster.patch(resource, namespace, name, &patch, &options),
         )
     });
-    let code = if existed {
-        StatusCode::OK
-    } else {
-        StatusCode::CREATED
-    };
     let object = object?;
-    Ok(respond::object(code, resource, &object, encoding))
+    Ok(respond::object(
+        written(existed),
+        resource,
+        &object,
+        encoding,
+    ))
 }
 
 pub(super) async fn delete(

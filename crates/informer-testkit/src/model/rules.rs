@@ -5,6 +5,7 @@ use informer_wire::{DeleteOptions, Status};
 use serde_json::{Map, Value, json};
 
 use super::object::StoredObject;
+use super::strategy::{empty_status, qos_class};
 use super::write::{Part, check_preconditions};
 use crate::resource::ResourceType;
 use crate::status;
@@ -161,17 +162,15 @@ pub(super) fn remove(object: &mut Value, field: &str) {
     }
 }
 
-/// Returns `true` if an object has a generation. Custom resources always have one; of built-in kinds those that have a
-/// spec.
-pub(super) fn has_generation(resource: &ResourceType, object: &Value) -> bool {
-    resource.custom || (object.get("spec").is_some() && !is_namespace(resource))
-}
-
-pub(super) fn spec_differs(before: &Value, after: &Value) -> bool {
+pub(super) fn spec_differs(resource: &ResourceType, before: &Value, after: &Value) -> bool {
     let spec = |object: &Value| {
         let mut object = object.clone();
-        for field in ["apiVersion", "kind", "metadata", "status"] {
+        for field in ["apiVersion", "kind", "metadata"] {
             remove(&mut object, field);
+        }
+        // Without a status subresource, the status of a custom resource is a field like any other.
+        if resource.has_status || !resource.custom {
+            remove(&mut object, "status");
         }
         object
     };
@@ -202,10 +201,18 @@ pub(super) fn fill_defaults(resource: &ResourceType, object: &mut Value) {
     let phase = match (resource.group.as_str(), resource.plural.as_str()) {
         ("", "pods") => "Pending",
         ("", "namespaces") => "Active",
-        _ => return,
+        _ => {
+            if let Some(status) = empty_status(resource).filter(|_| object["status"].is_null()) {
+                object["status"] = status;
+            }
+            return;
+        }
     };
     if object["status"]["phase"].is_null() {
         set_phase(object, phase);
+    }
+    if phase == "Pending" && object["status"]["qosClass"].is_null() {
+        object["status"]["qosClass"] = qos_class(object).into();
     }
     if is_namespace(resource) {
         let name = object["metadata"]["name"].clone();

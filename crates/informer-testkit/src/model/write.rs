@@ -13,9 +13,12 @@ use super::list::Page;
 use super::object::{StoredObject, object_key};
 use super::options::ListOptions;
 use super::rules::{
-    check_name, check_place, check_type, check_versions, fill_defaults, has_finalizers,
-    has_generation, has_text, is_marked_deleted, is_namespace, metadata_mut, protect, remove,
-    same_but_for_version, spec_differs,
+    check_name, check_place, check_type, check_versions, fill_defaults, has_finalizers, has_text,
+    is_marked_deleted, is_namespace, metadata_mut, protect, remove, same_but_for_version,
+    spec_differs,
+};
+use super::strategy::{
+    check_finalizers, created_by_put, drop_empty, has_generation, require_version,
 };
 use crate::resource::ResourceType;
 use crate::status;
@@ -110,6 +113,11 @@ impl Cluster {
         ] {
             metadata.remove(field);
         }
+        drop_empty(metadata);
+        if options.part != Part::Whole {
+            check_finalizers(resource, &name, None, &object)?;
+        }
+        let metadata = metadata_mut(&mut object)?;
         metadata.insert("uid".to_owned(), self.new_uid().into());
         metadata.insert("creationTimestamp".to_owned(), rfc3339(options.now).into());
         if options.part == Part::Main && resource.has_status {
@@ -120,11 +128,13 @@ impl Cluster {
             metadata_mut(&mut object)?.insert("generation".to_owned(), 1.into());
         }
         self.check_definition(resource, &mut object, options)?;
-        let stored = Arc::new(StoredObject::encode(
-            resource,
-            &object,
-            self.next_revision(),
-        ));
+        // What is not stored has no version.
+        let revision = if options.dry_run {
+            0
+        } else {
+            self.next_revision()
+        };
+        let stored = Arc::new(StoredObject::encode(resource, &object, revision));
         if !options.dry_run {
             self.commit(resource, &key, Some(stored.clone()));
             self.adopt_definition(resource, &object);
@@ -132,7 +142,8 @@ impl Cluster {
         Ok(stored)
     }
 
-    /// Replaces an object. With a resource version in it, only that version is replaced.
+    /// Replaces an object. With a resource version in it, only that version is replaced. By request, some kinds are
+    /// created if they are missing, as on a real server.
     ///
     /// # Errors
     /// 404, 409 for a stale version or another UID, 400 and 422 for an object that makes no sense.
@@ -147,23 +158,19 @@ impl Cluster {
         check_type(resource, &object)?;
         check_place(resource, namespace, &object)?;
         check_name(&object, name)?;
-        let versioned = object["metadata"]["resourceVersion"]
-            .as_str()
-            .is_some_and(|v| !v.is_empty());
-        if resource.custom && options.part != Part::Whole && !versioned {
-            let cause = StatusCause::new(
-                "FieldValueInvalid",
-                "Invalid value: 0: must be specified for an update",
-            );
-            let causes = vec![cause.with_field("metadata.resourceVersion")];
-            return Err(status::invalid(
-                &resource.group,
-                &resource.kind,
-                name,
-                causes,
-            ));
+        let missing = || {
+            self.collection(resource)
+                .map(|all| all.get(&object_key(namespace, name)).is_none())
+        };
+        if created_by_put(resource) && options.part != Part::Whole && missing()? {
+            return self.create(resource, namespace, object, options);
         }
-        self.update(resource, namespace, name, options, |_| Ok(object))
+        self.update(resource, namespace, name, options, |_| {
+            if options.part != Part::Whole {
+                require_version(resource, name, &object)?;
+            }
+            Ok(object)
+        })
     }
 
     /// Patches an object; a server-side apply creates it if need be.
@@ -263,12 +270,15 @@ impl Cluster {
         let before = old.value(resource);
         let mut after = change(&before)?;
         // From here on both are objects with metadata, whatever the patch was.
-        metadata_mut(&mut after)?;
+        drop_empty(metadata_mut(&mut after)?);
         check_type(resource, &after)?;
         check_versions(resource, &old, &after)?;
         protect(resource, &before, &mut after, options.part)?;
+        if options.part != Part::Whole {
+            check_finalizers(resource, name, Some(&before), &after)?;
+        }
         let generation = before["metadata"]["generation"].as_i64();
-        if let Some(generation) = generation.filter(|_| spec_differs(&before, &after)) {
+        if let Some(generation) = generation.filter(|_| spec_differs(resource, &before, &after)) {
             metadata_mut(&mut after)?
                 .insert("generation".to_owned(), generation.saturating_add(1).into());
         }

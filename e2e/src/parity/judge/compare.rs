@@ -22,7 +22,16 @@ pub(crate) struct Difference {
 impl Difference {
     /// Whether it is the same fault, whatever the values.
     pub(crate) fn is_like(&self, other: &Self) -> bool {
-        self.label == other.label && self.path == other.path
+        let code = |value: &Value| {
+            value
+                .as_str()
+                .and_then(|text| text.get(..3))
+                .map(str::to_owned)
+        };
+        let codes = |one: &Self| (code(&one.real), code(&one.kit));
+        self.label == other.label
+            && self.path == other.path
+            && (self.path != "/code" || codes(self) == codes(other))
     }
 }
 

@@ -4,6 +4,7 @@
 
 pub(crate) mod allowed;
 pub(crate) mod compare;
+pub(crate) mod definitions;
 pub(crate) mod normalise;
 pub(crate) mod op;
 pub(crate) mod session;

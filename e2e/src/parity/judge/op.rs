@@ -39,7 +39,9 @@ impl Op {
         for text in texts.chain([self.path.as_str(), body.as_str()]) {
             for symbol in text.split("${").skip(1) {
                 let inner = symbol.split('}').next().unwrap_or_default();
-                let number = inner.split_once(':').and_then(|(_, id)| id.parse::<u32>().ok());
+                let number = inner
+                    .split_once(':')
+                    .and_then(|(_, id)| id.parse::<u32>().ok());
                 needs.extend(number);
             }
         }

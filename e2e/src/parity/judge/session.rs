@@ -100,7 +100,7 @@ impl Session {
         };
         let answer = id.parse().ok().and_then(|id: u32| self.answers.get(&id));
         let (field, otherwise) = match what {
-            "rv" => ("resourceVersion", "1"),
+            "rv" => ("resourceVersion", "0"),
             "uid" => ("uid", "00000000-0000-4000-8000-000000000000"),
             "name" => ("name", "missing"),
             _ => ("continue", ""),

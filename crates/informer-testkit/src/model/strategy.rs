@@ -1,0 +1,180 @@
+//! What differs between kinds in a real server's write rules: generation, creation by PUT, PUT without a version, and
+//! the checks of metadata that all of them share.
+
+use informer_wire::{Status, StatusCause};
+use serde_json::{Map, Value, json};
+
+use super::rules::is_marked_deleted;
+use crate::resource::ResourceType;
+use crate::status;
+
+/// Built-in kinds that have a spec and yet no generation.
+const WITHOUT_GENERATION: [&str; 10] = [
+    "certificatesigningrequests",
+    "horizontalpodautoscalers",
+    "leases",
+    "namespaces",
+    "nodes",
+    "persistentvolumeclaims",
+    "persistentvolumes",
+    "resourcequotas",
+    "services",
+    "volumeattachments",
+];
+
+/// Built-in kinds that a PUT creates if they are missing.
+const CREATED_BY_PUT: [&str; 9] = [
+    "clusterrolebindings",
+    "clusterroles",
+    "endpoints",
+    "events",
+    "leases",
+    "limitranges",
+    "rolebindings",
+    "roles",
+    "services",
+];
+
+/// Whether objects have a generation. Custom resources always have one; of built-in kinds most that have a spec.
+pub(super) fn has_generation(resource: &ResourceType, object: &Value) -> bool {
+    resource.custom
+        || (object.get("spec").is_some() && !WITHOUT_GENERATION.contains(&resource.plural.as_str()))
+}
+
+/// Whether a PUT of a missing object creates it.
+pub(super) fn created_by_put(resource: &ResourceType) -> bool {
+    !resource.custom && CREATED_BY_PUT.contains(&resource.plural.as_str())
+}
+
+/// Refuses a PUT without a version for kinds that must have one: custom resources and leases.
+pub(super) fn require_version(
+    resource: &ResourceType,
+    name: &str,
+    object: &Value,
+) -> Result<(), Status> {
+    let version = object["metadata"]["resourceVersion"]
+        .as_str()
+        .unwrap_or_default();
+    if !(resource.custom || resource.plural == "leases") || !matches!(version, "" | "0") {
+        return Ok(());
+    }
+    let message = "Invalid value: 0: must be specified for an update";
+    let cause =
+        StatusCause::new("FieldValueInvalid", message).with_field("metadata.resourceVersion");
+    Err(status::invalid(
+        &resource.group,
+        &resource.kind,
+        name,
+        vec![cause],
+    ))
+}
+
+/// Drops empty maps and lists of the metadata, which a real server's types leave out.
+pub(super) fn drop_empty(metadata: &mut Map<String, Value>) {
+    for field in ["labels", "annotations", "finalizers", "ownerReferences"] {
+        let empty = match metadata.get(field) {
+            Some(Value::Array(items)) => items.is_empty(),
+            Some(Value::Object(fields)) => fields.is_empty(),
+            Some(Value::Null) => true,
+            _ => false,
+        };
+        if empty {
+            metadata.remove(field);
+        }
+    }
+}
+
+fn finalizers(object: &Value) -> impl Iterator<Item = &str> {
+    let finalizers = object["metadata"]["finalizers"].as_array();
+    finalizers.into_iter().flatten().filter_map(Value::as_str)
+}
+
+/// Checks finalizers: those of built-in kinds are qualified names or standard ones, and an object that is being deleted
+/// takes no new ones.
+pub(super) fn check_finalizers(
+    resource: &ResourceType,
+    name: &str,
+    before: Option<&Value>,
+    after: &Value,
+) -> Result<(), Status> {
+    let mut causes = Vec::new();
+    if let Some(before) = before.filter(|before| is_marked_deleted(before)) {
+        let new: Vec<String> = finalizers(after)
+            .filter(|finalizer| finalizers(before).all(|old| old != *finalizer))
+            .map(|finalizer| format!("{finalizer:?}"))
+            .collect();
+        if !new.is_empty() {
+            let message = format!(
+                "Forbidden: no new finalizers can be added if the object is being deleted, found new finalizers \
+                 []string{{{}}}",
+                new.join(", ")
+            );
+            causes.push(
+                StatusCause::new("FieldValueForbidden", message).with_field("metadata.finalizers"),
+            );
+        }
+    }
+    const STANDARD: [&str; 3] = ["kubernetes", "orphan", "foregroundDeletion"];
+    for (at, finalizer) in finalizers(after).enumerate() {
+        if !resource.custom && !finalizer.contains('/') && !STANDARD.contains(&finalizer) {
+            let message = format!(
+                "Invalid value: {finalizer:?}: name is neither a standard finalizer name nor is it fully qualified"
+            );
+            let field = format!("metadata.finalizers[{at}]");
+            causes.push(StatusCause::new("FieldValueInvalid", message).with_field(field));
+        }
+    }
+    if causes.is_empty() {
+        return Ok(());
+    }
+    Err(status::invalid(
+        &resource.group,
+        &resource.kind,
+        name,
+        causes,
+    ))
+}
+
+/// The status that a real server's types write for an object without one.
+pub(super) fn empty_status(resource: &ResourceType) -> Option<Value> {
+    if resource.custom {
+        return None;
+    }
+    Some(match resource.plural.as_str() {
+        "cronjobs" | "deployments" | "jobs" => json!({}),
+        "ingresses" | "services" => json!({ "loadBalancer": {} }),
+        _ => return None,
+    })
+}
+
+/// The quality-of-service class of a pod, from the requests and limits of its containers.
+pub(super) fn qos_class(pod: &Value) -> &'static str {
+    let lists = ["containers", "initContainers"].map(|list| pod["spec"][list].as_array());
+    let containers = || lists.iter().flatten().flat_map(|list| list.iter());
+    let amount = |container: &Value, what: &str, of: &str| {
+        let amount = &container["resources"][what][of];
+        (!amount.is_null() && *amount != json!("0") && *amount != json!(0)).then(|| amount.clone())
+    };
+    let kinds = ["cpu", "memory"];
+    let any = containers().any(|container| {
+        let named = kinds.iter().any(|of| {
+            amount(container, "requests", of).is_some() || amount(container, "limits", of).is_some()
+        });
+        named
+    });
+    if !any {
+        return "BestEffort";
+    }
+    let guaranteed = containers().all(|container| {
+        kinds.iter().all(|of| {
+            let limit = amount(container, "limits", of);
+            let request = amount(container, "requests", of).or_else(|| limit.clone());
+            limit.is_some() && limit == request
+        })
+    });
+    if guaranteed {
+        "Guaranteed"
+    } else {
+        "Burstable"
+    }
+}
