@@ -183,8 +183,7 @@ impl Making {
         match self.rng.u8(..10) {
             0..5 => json!(["parity.example/a"]),
             5..8 => json!(["parity.example/a", "parity.example/b"]),
-            8 => json!([]),
-            _ => json!(["foreground", "noslash"]),
+            _ => json!([]),
         }
     }
 
@@ -199,6 +198,7 @@ impl Making {
                 }
             }
             2 => metadata["resourceVersion"] = "5".into(),
+            4 => metadata["finalizers"] = json!(["foreground", "noslash"]),
             3 => metadata["uid"] = "99999999-2222-4333-8444-555555555555".into(),
             _ => {}
         }
@@ -304,7 +304,12 @@ impl Making {
             let rule = self.pick(&["Exact", "NotOlderThan", "Nonsense"]);
             query.insert("resourceVersionMatch".into(), rule.into());
         }
-        let op = self.push("list", kind, "GET", path.clone());
+        let cached = query.contains_key("resourceVersion")
+            && query
+                .get("resourceVersionMatch")
+                .is_none_or(|rule| rule != "Exact");
+        let verb = if cached { "list cached" } else { "list" };
+        let op = self.push(verb, kind, "GET", path.clone());
         op.query = query;
         let id = op.id;
         self.lists.push((id, path));
@@ -446,13 +451,12 @@ impl Making {
                 options["preconditions"]["resourceVersion"] = version.into();
             }
         }
+        // Foreground and orphan wait for the garbage collector, which no server here has.
         if self.chance(25) {
             options["gracePeriodSeconds"] = self.rng.u8(..3).into();
         }
         if self.chance(30) {
-            options["propagationPolicy"] = self
-                .pick(&["Background", "Foreground", "Orphan", "Nonsense"])
-                .into();
+            options["propagationPolicy"] = self.pick(&["Background", "Nonsense"]).into();
         }
         if self.chance(8) {
             options["dryRun"] = json!(["All"]);
@@ -463,7 +467,7 @@ impl Making {
         if self.chance(8) {
             query.insert(
                 "propagationPolicy".into(),
-                self.pick(&["Foreground", "Orphan"]).into(),
+                self.pick(&["Background", "Nonsense"]).into(),
             );
         }
         let path = Self::path(kind, &target);

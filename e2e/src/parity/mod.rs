@@ -16,7 +16,7 @@ use informer_e2e::{RealApiServer, ServerOptions};
 use informer_testkit::ApiServer;
 
 use self::generate::generate;
-use self::judge::allowed::allowed;
+use self::judge::allowed::first_unlisted;
 use self::judge::compare::{Difference, compare};
 use self::judge::normalise::normalise;
 use self::judge::op::Op;
@@ -75,7 +75,7 @@ struct Played {
 impl Played {
     /// The first difference that the table does not allow. Later ones may be its consequences.
     fn first_unlisted(&self) -> Option<&Difference> {
-        self.differences.iter().find(|one| allowed(one).is_none())
+        first_unlisted(&self.differences)
     }
 }
 
@@ -141,7 +141,7 @@ impl Pair {
             println!("seed {seed}: {found}");
             let ops = self.shrink(ops[..=found.at].to_vec(), found).await?;
             let played = self.play(&ops).await?;
-            report::show(&ops, &played.real, played.first_unlisted());
+            report::show(&ops, &played.real, &played.differences);
             if let Some(folder) = &wish.record {
                 report::record(folder, seed, &ops, &played.real, played.first_unlisted())?;
             }

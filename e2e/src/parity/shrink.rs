@@ -51,10 +51,13 @@ pub(crate) fn smaller(ops: &[Op]) -> Vec<Vec<Op>> {
 /// Every field below a value, as the pointer of its parent and its name; outer ones first.
 fn fields(path: &str, value: &Value, into: &mut Vec<(String, String)>) {
     if let Value::Object(object) = value {
-        for name in object.keys() {
+        // An object's content stays whole, so that no default becomes the difference.
+        let whole = path.is_empty() && object.contains_key("apiVersion");
+        let content = |name: &str| whole && name != "metadata";
+        for name in object.keys().filter(|name| !content(name)) {
             into.push((path.to_owned(), name.clone()));
         }
-        for (name, value) in object {
+        for (name, value) in object.iter().filter(|(name, _)| !content(name)) {
             let name = name.replace('~', "~0").replace('/', "~1");
             fields(&format!("{path}/{name}"), value, into);
         }

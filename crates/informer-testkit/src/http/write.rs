@@ -191,6 +191,7 @@ async fn delete_options(
     if body.is_empty() {
         let directives: Vec<_> = record.query_values("dryRun").collect();
         check_dry_run(KIND, &directives)?;
+        check_propagation(record.query_value("propagationPolicy"))?;
         let mut options = DeleteOptions::default().dry_run(!directives.is_empty());
         let text = |key| record.query_value(key).filter(|text| !text.is_empty());
         if let Some(uid) = text("uid") {
@@ -216,7 +217,26 @@ async fn delete_options(
         KIND,
         &directives.filter_map(Value::as_str).collect::<Vec<_>>(),
     )?;
+    check_propagation(body["propagationPolicy"].as_str())?;
     serde_json::from_value(body).map_err(invalid)
+}
+
+/// Refuses propagation policies that there are not.
+fn check_propagation(policy: Option<&str>) -> Result<(), Status> {
+    let Some(policy) =
+        policy.filter(|policy| !matches!(*policy, "Foreground" | "Background" | "Orphan"))
+    else {
+        return Ok(());
+    };
+    let supported = "\"Foreground\", \"Background\", \"Orphan\", \"nil\"";
+    let message = format!("Unsupported value: {policy:?}: supported values: {supported}");
+    let cause = StatusCause::new("FieldValueNotSupported", message).with_field("propagationPolicy");
+    Err(status::invalid(
+        "meta.k8s.io",
+        "DeleteOptions",
+        "",
+        vec![cause],
+    ))
 }
 
 async fn body(request: Request<Incoming>) -> Result<Bytes, Status> {

@@ -1,12 +1,12 @@
 //! The rules of every write: the shape of objects, the fields that a client may not change, and those that the server
 //! fills in.
 
-use informer_wire::{DeleteOptions, Status};
+use informer_wire::Status;
 use serde_json::{Map, Value, json};
 
 use super::object::StoredObject;
-use super::strategy::{empty_status, qos_class};
-use super::write::{Part, check_preconditions};
+use super::strategy::{check_shape, empty_status, other_uid, protect_from_status, qos_class};
+use super::write::Part;
 use crate::resource::ResourceType;
 use crate::status;
 
@@ -57,6 +57,7 @@ pub(super) fn is_namespace(resource: &ResourceType) -> bool {
 
 /// Checks an object's type. A body may leave it out.
 pub(super) fn check_type(resource: &ResourceType, object: &Value) -> Result<(), Status> {
+    check_shape(resource, object)?;
     let api_version = object["apiVersion"].as_str().unwrap_or_default();
     let kind = object["kind"].as_str().unwrap_or_default();
     let fits = (api_version.is_empty() || api_version == resource.api_version())
@@ -77,10 +78,8 @@ pub(super) fn check_place(
     object: &Value,
 ) -> Result<(), Status> {
     let said = object["metadata"]["namespace"].as_str().unwrap_or_default();
-    if !resource.namespaced && said.is_empty() {
-        return Ok(());
-    }
-    if resource.namespaced && (said.is_empty() || said == namespace) {
+    // A namespace in a cluster-scoped object is ignored.
+    if !resource.namespaced || said.is_empty() || said == namespace {
         return Ok(());
     }
     Err(status::bad_request(
@@ -111,8 +110,13 @@ pub(super) fn check_versions(
     }
     let uid = text("uid");
     if !uid.is_empty() && uid != old.uid() {
-        let wanted = DeleteOptions::default().only_uid(uid);
-        check_preconditions(&wanted, resource, old)?;
+        return Err(other_uid(
+            resource,
+            old.namespace(),
+            old.name(),
+            uid,
+            old.uid(),
+        ));
     }
     Ok(())
 }
@@ -127,7 +131,11 @@ pub(super) fn protect(
     match part {
         Part::Status => {
             let status = after["status"].take();
-            let mut kept = before.clone();
+            let mut kept = if resource.custom {
+                before.clone()
+            } else {
+                protect_from_status(resource, before, after)
+            };
             set_or_remove(&mut kept, "status", status);
             *after = kept;
         }

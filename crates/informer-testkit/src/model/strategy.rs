@@ -4,6 +4,7 @@
 use informer_wire::{Status, StatusCause};
 use serde_json::{Map, Value, json};
 
+use super::object::object_key;
 use super::rules::is_marked_deleted;
 use crate::resource::ResourceType;
 use crate::status;
@@ -46,6 +47,96 @@ pub(super) fn created_by_put(resource: &ResourceType) -> bool {
     !resource.custom && CREATED_BY_PUT.contains(&resource.plural.as_str())
 }
 
+/// Whether a client that creates an object may give it a status, although that is a subresource.
+pub(super) fn keeps_status(resource: &ResourceType) -> bool {
+    !resource.custom && resource.plural == "nodes"
+}
+
+/// 409: a PUT names a UID which the object, if there is one, does not have. A real server tells where it stores it.
+pub(super) fn other_uid(
+    resource: &ResourceType,
+    namespace: &str,
+    name: &str,
+    wanted: &str,
+    is: &str,
+) -> Status {
+    let place = match resource.plural.as_str() {
+        plural if resource.custom => format!("{}/{plural}", resource.group),
+        "nodes" => "minions".to_owned(),
+        "services" => "services/specs".to_owned(),
+        "endpoints" => "services/endpoints".to_owned(),
+        plural => plural.to_owned(),
+    };
+    let key = object_key(namespace, name);
+    let why = format!(
+        "StorageError: invalid object, Code: 4, Key: /registry/{place}/{key}, ResourceVersion: 0, AdditionalErrorMsg: \
+         Precondition failed: UID in precondition: {wanted}, UID in object meta: {is}"
+    );
+    status::conflict(resource, name, &why)
+}
+
+/// Whether a DELETE answers with the object that was deleted, not with a status.
+pub(super) fn returns_deleted(resource: &ResourceType) -> bool {
+    const KINDS: [&str; 7] = [
+        "persistentvolumeclaims",
+        "persistentvolumes",
+        "pods",
+        "podtemplates",
+        "resourcequotas",
+        "serviceaccounts",
+        "services",
+    ];
+    !resource.custom && KINDS.contains(&resource.plural.as_str())
+}
+
+/// Checks what a real server's types cannot hold: an object that is no map, labels and annotations that are no text.
+pub(super) fn check_shape(resource: &ResourceType, object: &Value) -> Result<(), Status> {
+    if !object.is_object() {
+        return Err(status::bad_request("the object is not a JSON object"));
+    }
+    for field in ["labels", "annotations"] {
+        let values = object["metadata"][field].as_object();
+        let wrong = values
+            .into_iter()
+            .flatten()
+            .find_map(|(_, value)| match value {
+                Value::Number(_) => Some("number"),
+                Value::Bool(_) => Some("bool"),
+                Value::Array(_) => Some("array"),
+                Value::Object(_) => Some("object"),
+                Value::String(_) | Value::Null => None,
+            });
+        if let Some(what) = wrong {
+            return Err(status::bad_request(format!(
+                "{kind} in version \"{version}\" cannot be handled as a {kind}: json: cannot unmarshal {what} into \
+                 Go struct field ObjectMeta.metadata.{field} of type string",
+                kind = resource.kind,
+                version = resource.version,
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// Restores what a write of the status of a built-in kind may not change; other metadata it may, as on a real server.
+pub(super) fn protect_from_status(resource: &ResourceType, before: &Value, after: &Value) -> Value {
+    let mut kept = before.clone();
+    let mut metadata = after["metadata"].clone();
+    let fixed = match resource.plural.as_str() {
+        "deployments" => "labels",
+        "pods" => "ownerReferences",
+        _ => "",
+    };
+    if let Some(fields) = metadata.as_object_mut().filter(|_| !fixed.is_empty()) {
+        match before["metadata"].get(fixed) {
+            Some(value) => fields.insert(fixed.to_owned(), value.clone()),
+            None => fields.remove(fixed),
+        };
+    }
+    kept["metadata"] = metadata;
+    kept
+}
+
 /// Refuses a PUT without a version for kinds that must have one: custom resources and leases.
 pub(super) fn require_version(
     resource: &ResourceType,
@@ -63,7 +154,7 @@ pub(super) fn require_version(
         StatusCause::new("FieldValueInvalid", message).with_field("metadata.resourceVersion");
     Err(status::invalid(
         &resource.group,
-        &resource.kind,
+        &resource.plural,
         name,
         vec![cause],
     ))

@@ -18,7 +18,8 @@ use super::rules::{
     spec_differs,
 };
 use super::strategy::{
-    check_finalizers, created_by_put, drop_empty, has_generation, require_version,
+    check_finalizers, created_by_put, drop_empty, empty_status, has_generation, keeps_status,
+    other_uid, require_version, returns_deleted,
 };
 use crate::resource::ResourceType;
 use crate::status;
@@ -93,18 +94,28 @@ impl Cluster {
         check_type(resource, &object)?;
         check_place(resource, namespace, &object)?;
         let metadata = metadata_mut(&mut object)?;
-        if has_text(metadata, "resourceVersion") {
+        if has_text(metadata, "resourceVersion") && !options.dry_run {
             let why = "resourceVersion should not be set on objects to be created";
             return Err(Status::failure(500, "", why));
         }
         let name = self.choose_name(resource, metadata)?;
+        if options.part != Part::Whole {
+            check_finalizers(resource, &name, None, &object)?;
+        }
+        let metadata = metadata_mut(&mut object)?;
         let key = object_key(namespace, &name);
-        if self.collection(resource)?.get(&key).is_some() {
-            return Err(status::already_exists(resource, &name));
+        if let Some(old) = self.collection(resource)?.get(&key) {
+            let mut refusal = status::already_exists(resource, &name);
+            if is_marked_deleted(&old.value(resource)) {
+                refusal.message = format!("object is being deleted: {}", refusal.message);
+            }
+            return Err(refusal);
         }
         if resource.namespaced {
             self.require_namespace(namespace, options)?;
             metadata.insert("namespace".to_owned(), namespace.into());
+        } else {
+            metadata.remove("namespace");
         }
         for field in [
             "selfLink",
@@ -114,13 +125,9 @@ impl Cluster {
             metadata.remove(field);
         }
         drop_empty(metadata);
-        if options.part != Part::Whole {
-            check_finalizers(resource, &name, None, &object)?;
-        }
-        let metadata = metadata_mut(&mut object)?;
         metadata.insert("uid".to_owned(), self.new_uid().into());
         metadata.insert("creationTimestamp".to_owned(), rfc3339(options.now).into());
-        if options.part == Part::Main && resource.has_status {
+        if options.part == Part::Main && resource.has_status && !keeps_status(resource) {
             remove(&mut object, "status");
         }
         fill_defaults(resource, &mut object);
@@ -163,6 +170,12 @@ impl Cluster {
                 .map(|all| all.get(&object_key(namespace, name)).is_none())
         };
         if created_by_put(resource) && options.part != Part::Whole && missing()? {
+            let mut object = object;
+            let metadata = metadata_mut(&mut object)?;
+            metadata.remove("resourceVersion");
+            if let Some(uid) = metadata.get("uid").and_then(Value::as_str) {
+                return Err(other_uid(resource, namespace, name, uid, ""));
+            }
             return self.create(resource, namespace, object, options);
         }
         self.update(resource, namespace, name, options, |_| {
@@ -194,7 +207,7 @@ impl Cluster {
             check_type(resource, object)?;
             check_place(resource, namespace, object)?;
             check_name(object, name)?;
-            if !exists {
+            if !exists && options.part != Part::Status {
                 let mut object = object.clone();
                 metadata_mut(&mut object)?.insert("name".to_owned(), name.into());
                 return self.create(resource, namespace, object, options);
@@ -233,6 +246,9 @@ impl Cluster {
                 return Ok(Deleted::Object(object));
             }
             self.remove(resource, &old);
+        }
+        if options.part != Part::Whole && returns_deleted(resource) {
+            return Ok(Deleted::Object(old));
         }
         let status = status::deleted(resource, name, old.uid());
         Ok(Deleted::Status(Box::new(status)))
@@ -276,6 +292,9 @@ impl Cluster {
         protect(resource, &before, &mut after, options.part)?;
         if options.part != Part::Whole {
             check_finalizers(resource, name, Some(&before), &after)?;
+        }
+        if let Some(status) = empty_status(resource).filter(|_| after["status"].is_null()) {
+            after["status"] = status;
         }
         let generation = before["metadata"]["generation"].as_i64();
         if let Some(generation) = generation.filter(|_| spec_differs(resource, &before, &after)) {
@@ -419,7 +438,7 @@ impl Cluster {
 }
 
 /// Checks the preconditions of a delete.
-pub(super) fn check_preconditions(
+fn check_preconditions(
     wanted: &DeleteOptions,
     resource: &ResourceType,
     old: &StoredObject,
@@ -427,19 +446,23 @@ pub(super) fn check_preconditions(
     let Some(wanted) = &wanted.preconditions else {
         return Ok(());
     };
-    let refuse = |what: &str, wanted: &str, is: &str| {
+    // A real server names the kind here, where other conflicts name the resource.
+    let refuse = |what: &str, wanted: &str, is: &str, perhaps: &str| {
         let why = format!(
-            "Precondition failed: {what} in precondition: {wanted}, {what} in object meta: {is}"
+            "the {what} in the precondition ({wanted}) does not match the {what} in record ({is}). The object might \
+             have been {perhaps}"
         );
-        Err(status::conflict(resource, old.name(), &why))
+        let mut named = resource.clone();
+        named.plural.clone_from(&resource.kind);
+        Err(status::conflict(&named, old.name(), &why))
     };
     if let Some(uid) = wanted.uid.as_deref().filter(|uid| *uid != old.uid()) {
-        return refuse("UID", uid, old.uid());
+        return refuse("UID", uid, old.uid(), "deleted and then recreated");
     }
     let is = old.revision().to_string();
     let version = wanted.resource_version.as_deref();
     if let Some(version) = version.filter(|wanted| *wanted != is) {
-        return refuse("ResourceVersion", version, &is);
+        return refuse("ResourceVersion", version, &is, "modified");
     }
     Ok(())
 }

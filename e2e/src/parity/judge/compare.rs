@@ -96,7 +96,12 @@ fn differences(
         }
         (Value::Array(left), Value::Array(right)) if left.len() == right.len() => {
             for (left, right) in left.iter().zip(right) {
-                differences(&format!("{path}/*"), left, right, differ);
+                // A bookmark is no object, though it looks like one.
+                let index = match left["type"] == "BOOKMARK" {
+                    true => "bookmark",
+                    false => "*",
+                };
+                differences(&format!("{path}/{index}"), left, right, differ);
             }
         }
         _ if real == kit => {}

@@ -10,16 +10,15 @@ use super::session::Answer;
 /// The answers of one play with versions as ranks, identities in the order of first sight, and times as "(time)".
 pub(crate) fn normalise(run: &str, ops: &[Op], answers: &[Answer]) -> Vec<Answer> {
     let mut names = Names::new(run);
-    for (op, answer) in ops.iter().zip(answers) {
+    // Ranks count what was seen so far: a later difference must not show in an earlier answer.
+    let normal = ops.iter().zip(answers).map(|(op, answer)| {
         names.learn(op, &answer.body);
-    }
-    let answers = answers.iter();
-    answers
-        .map(|answer| Answer {
+        Answer {
             code: answer.code,
             body: names.apply(&answer.body),
-        })
-        .collect()
+        }
+    });
+    normal.collect()
 }
 
 /// What a play's symbols are.
@@ -120,7 +119,29 @@ impl Names {
                 normal = normal.replace(known, symbol);
             }
         }
+        self.numbers(normal)
+    }
+
+    /// Replaces versions in messages, which stand in parentheses there.
+    fn numbers(&self, text: String) -> String {
+        let mut parts = text.split('(');
+        let mut normal = parts.next().unwrap_or_default().to_owned();
+        for part in parts {
+            normal.push('(');
+            match part.split_once(')') {
+                Some((number, rest)) if self.is_version(number) => {
+                    normal.push_str("version)");
+                    normal.push_str(rest);
+                }
+                _ => normal.push_str(part),
+            }
+        }
         normal
+    }
+
+    fn is_version(&self, text: &str) -> bool {
+        text.parse()
+            .is_ok_and(|number| self.versions.contains(&number))
     }
 }
 
