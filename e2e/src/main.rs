@@ -6,6 +6,7 @@ mod following;
 mod forwarder;
 mod network;
 mod observed;
+mod parity;
 mod scenarios;
 mod world;
 
@@ -28,6 +29,18 @@ async fn main() -> ExitCode {
             println!("{:<12} {}", scenario.name, scenario.about);
         }
         return ExitCode::SUCCESS;
+    }
+    if let Some(("parity", rest)) = arguments
+        .split_first()
+        .map(|(first, rest)| (first.as_str(), rest))
+    {
+        return match parity::run(rest).await {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => {
+                println!("FAILED parity: {error:#}");
+                ExitCode::FAILURE
+            }
+        };
     }
     match read(&arguments) {
         Ok(wish) => run(&wish).await,

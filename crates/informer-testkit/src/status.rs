@@ -107,7 +107,7 @@ pub(crate) fn unsupported_media_type(accepted: &[&str]) -> Status {
         "the body of the request was in an unknown format - accepted media types include: {}",
         accepted.join(", ")
     );
-    Status::failure(415, "UnsupportedMediaType", message).with_details(StatusDetails::default())
+    Status::failure(415, "UnsupportedMediaType", message)
 }
 
 /// Returns 422 with one cause or more.

@@ -404,15 +404,23 @@ async fn unknown_dry_run_directive_is_refused() {
 #[tokio::test]
 async fn delete_returns_success_or_the_marked_object() {
     let server = server().await;
-    let created = post(&server, PODS, json!({"metadata": {"name": "a"}}))
+    let maps = "/api/v1/namespaces/default/configmaps";
+    let created = post(&server, maps, json!({"metadata": {"name": "a"}}))
         .await
         .json();
-    let status = delete(&server, &format!("{PODS}/a")).await.json();
+    let status = delete(&server, &format!("{maps}/a")).await.json();
     assert_eq!(status["status"], "Success");
     assert_eq!(
         status["details"],
-        json!({"name": "a", "kind": "pods", "uid": created["metadata"]["uid"]})
+        json!({"name": "a", "kind": "configmaps", "uid": created["metadata"]["uid"]})
     );
+    assert_eq!(delete(&server, &format!("{maps}/a")).await.code, 404);
+    // Of some kinds the object is the answer.
+    let pod = post(&server, PODS, json!({"metadata": {"name": "a"}}))
+        .await
+        .json();
+    let deleted = delete(&server, &format!("{PODS}/a")).await.json();
+    assert_eq!(deleted["metadata"]["uid"], pod["metadata"]["uid"]);
     assert_eq!(delete(&server, &format!("{PODS}/a")).await.code, 404);
     post(
         &server,
@@ -460,7 +468,7 @@ async fn delete_checks_preconditions() {
         let body = json!({"preconditions": preconditions});
         let answer = send_json(&server, Method::DELETE, &path, body).await;
         assert_eq!(answer.code, 409);
-        assert!(answer.text().contains("Precondition failed"));
+        assert!(answer.text().contains("in the precondition"));
         let body = json!({"preconditions": preconditions});
         let collection = send_json(&server, Method::DELETE, PODS, body).await;
         assert_eq!(collection.code, 409);

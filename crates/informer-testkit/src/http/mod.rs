@@ -226,6 +226,14 @@ async fn resource(
     }
 }
 
+/// 404 for a subresource that is not served; for custom resources a real server says it of the object.
+fn unknown_subresource(resource: &ResourceType, name: &str) -> Status {
+    if resource.custom {
+        return status::not_found(resource, name);
+    }
+    status::unknown_resource()
+}
+
 fn target(shared: &Shared, record: &RequestRecord) -> Result<Target, Status> {
     let resource = shared
         .cluster
@@ -234,7 +242,7 @@ fn target(shared: &Shared, record: &RequestRecord) -> Result<Target, Status> {
     let on_status = match record.subresource.as_str() {
         "" => false,
         "status" if resource.has_status => true,
-        _ => return Err(status::unknown_resource()),
+        _ => return Err(unknown_subresource(&resource, &record.name)),
     };
     // A namespace in the path of a cluster-scoped resource, or none where one is needed.
     let one = !record.name.is_empty() || record.verb == Verb::Create;

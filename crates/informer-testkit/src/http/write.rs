@@ -56,8 +56,10 @@ pub(super) async fn replace(
     let (resource, namespace, name) = (&target.resource, &record.namespace, &record.name);
     let (existed, object) = shared.write(|cluster| {
         let existed = cluster.get(resource, namespace, name).is_ok();
-        let replaced = cluster.replace(resource, namespace, name, object, &options);
-        (existed, replaced)
+        (
+            existed,
+            cluster.replace(resource, namespace, name, object, &options),
+        )
     });
     let object = object?;
     Ok(respond::object(
@@ -66,6 +68,15 @@ pub(super) async fn replace(
         &object,
         encoding,
     ))
+}
+
+/// 201 for what did not exist before.
+fn written(existed: bool) -> StatusCode {
+    if existed {
+        StatusCode::OK
+    } else {
+        StatusCode::CREATED
+    }
 }
 
 pub(super) async fn patch(
@@ -78,6 +89,7 @@ pub(super) async fn patch(
     let options = write_options(record, target, "PatchOptions")?;
     let media_type = header_text(request.headers(), header::CONTENT_TYPE);
     let patch = patch::parse(&media_type, record, &body(request).await?)?;
+    patch::check_kind(&patch, &target.resource)?;
     let (resource, namespace, name) = (&target.resource, &record.namespace, &record.name);
     let (existed, object) = shared.write(|cluster| {
         let existed = cluster.get(resource, namespace, name).is_ok();
@@ -93,14 +105,6 @@ pub(super) async fn patch(
         &object,
         encoding,
     ))
-}
-
-/// The code of a write that creates an object that does not exist.
-const fn written(existed: bool) -> StatusCode {
-    match existed {
-        true => StatusCode::OK,
-        false => StatusCode::CREATED,
-    }
 }
 
 pub(super) async fn delete(
@@ -187,6 +191,7 @@ async fn delete_options(
     if body.is_empty() {
         let directives: Vec<_> = record.query_values("dryRun").collect();
         check_dry_run(KIND, &directives)?;
+        check_propagation(record.query_value("propagationPolicy"))?;
         let mut options = DeleteOptions::default().dry_run(!directives.is_empty());
         let text = |key| record.query_value(key).filter(|text| !text.is_empty());
         if let Some(uid) = text("uid") {
@@ -212,7 +217,26 @@ async fn delete_options(
         KIND,
         &directives.filter_map(Value::as_str).collect::<Vec<_>>(),
     )?;
+    check_propagation(body["propagationPolicy"].as_str())?;
     serde_json::from_value(body).map_err(invalid)
+}
+
+/// Refuses propagation policies that there are not.
+fn check_propagation(policy: Option<&str>) -> Result<(), Status> {
+    let Some(policy) =
+        policy.filter(|policy| !matches!(*policy, "Foreground" | "Background" | "Orphan"))
+    else {
+        return Ok(());
+    };
+    let supported = "\"Foreground\", \"Background\", \"Orphan\", \"nil\"";
+    let message = format!("Unsupported value: {policy:?}: supported values: {supported}");
+    let cause = StatusCause::new("FieldValueNotSupported", message).with_field("propagationPolicy");
+    Err(status::invalid(
+        "meta.k8s.io",
+        "DeleteOptions",
+        "",
+        vec![cause],
+    ))
 }
 
 async fn body(request: Request<Incoming>) -> Result<Bytes, Status> {

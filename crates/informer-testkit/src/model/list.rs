@@ -68,9 +68,9 @@ impl Cluster {
         namespace: &str,
         options: &ListOptions,
     ) -> Result<Page, Status> {
+        options.check_list()?;
         let selection =
             Selection::parse(resource, &options.label_selector, &options.field_selector)?;
-        options.check_list()?;
         let collection = self.collection(resource)?;
         let scope = Scope::new(namespace);
         let plan = self.plan(view, resource, &scope, options)?;

@@ -16,6 +16,7 @@ mod options;
 mod replica;
 mod rewind;
 mod rules;
+mod strategy;
 mod token;
 mod watch;
 mod write;

@@ -62,7 +62,7 @@ impl PartialEq for Protobuf {
 impl Eq for Protobuf {}
 
 impl StoredObject {
-    /// Encodes an object. Its own `metadata.resourceVersion` is ignored in favour of `revision`.
+    /// Encodes an object. Its own `metadata.resourceVersion` is ignored in favour of `revision`; with 0 it has none.
     pub(crate) fn encode(resource: &ResourceType, value: &Value, revision: u64) -> Self {
         let empty = Map::new();
         let object = value.as_object().unwrap_or(&empty);
@@ -238,7 +238,10 @@ fn write_metadata(
     out.extend_from_slice(b"\"metadata\":");
     marks.metadata.start = out.len();
     out.push(b'{');
-    for (at, key) in metadata_order(resource, metadata).into_iter().enumerate() {
+    for (at, key) in metadata_order(resource, metadata, revision)
+        .into_iter()
+        .enumerate()
+    {
         if at > 0 {
             out.push(b',');
         }
@@ -256,12 +259,16 @@ fn write_metadata(
     marks.metadata.end = out.len();
 }
 
-fn metadata_order<'a>(resource: &ResourceType, metadata: &'a Map<String, Value>) -> Vec<&'a str> {
+fn metadata_order<'a>(
+    resource: &ResourceType,
+    metadata: &'a Map<String, Value>,
+    revision: u64,
+) -> Vec<&'a str> {
     let mut keys: Vec<&str> = metadata
         .keys()
         .map(String::as_str)
         .filter(|key| *key != "resourceVersion")
-        .chain(["resourceVersion"])
+        .chain((revision > 0).then_some("resourceVersion"))
         .collect();
     keys.sort_unstable();
     if !resource.custom {

@@ -1,13 +1,12 @@
 //! The rules of every write: the shape of objects, the fields that a client may not change, and those that the server
 //! fills in.
 
-use std::collections::BTreeSet;
-
-use informer_wire::{DeleteOptions, Status, StatusCause};
+use informer_wire::Status;
 use serde_json::{Map, Value, json};
 
 use super::object::StoredObject;
-use super::write::{Part, check_preconditions};
+use super::strategy::{check_shape, empty_status, other_uid, protect_from_status, qos_class};
+use super::write::Part;
 use crate::resource::ResourceType;
 use crate::status;
 
@@ -58,6 +57,7 @@ pub(super) fn is_namespace(resource: &ResourceType) -> bool {
 
 /// Checks an object's type. A body may leave it out.
 pub(super) fn check_type(resource: &ResourceType, object: &Value) -> Result<(), Status> {
+    check_shape(resource, object)?;
     let api_version = object["apiVersion"].as_str().unwrap_or_default();
     let kind = object["kind"].as_str().unwrap_or_default();
     let fits = (api_version.is_empty() || api_version == resource.api_version())
@@ -78,10 +78,8 @@ pub(super) fn check_place(
     object: &Value,
 ) -> Result<(), Status> {
     let said = object["metadata"]["namespace"].as_str().unwrap_or_default();
-    if !resource.namespaced && said.is_empty() {
-        return Ok(());
-    }
-    if resource.namespaced && (said.is_empty() || said == namespace) {
+    // A namespace in a cluster-scoped object is ignored.
+    if !resource.namespaced || said.is_empty() || said == namespace {
         return Ok(());
     }
     Err(status::bad_request(
@@ -112,8 +110,13 @@ pub(super) fn check_versions(
     }
     let uid = text("uid");
     if !uid.is_empty() && uid != old.uid() {
-        let wanted = DeleteOptions::default().only_uid(uid);
-        check_preconditions(&wanted, resource, old)?;
+        return Err(other_uid(
+            resource,
+            old.namespace(),
+            old.name(),
+            uid,
+            old.uid(),
+        ));
     }
     Ok(())
 }
@@ -128,7 +131,11 @@ pub(super) fn protect(
     match part {
         Part::Status => {
             let status = after["status"].take();
-            let mut kept = before.clone();
+            let mut kept = if resource.custom {
+                before.clone()
+            } else {
+                protect_from_status(resource, before, after)
+            };
             set_or_remove(&mut kept, "status", status);
             *after = kept;
         }
@@ -163,47 +170,13 @@ pub(super) fn remove(object: &mut Value, field: &str) {
     }
 }
 
-/// Refuses finalizers that an object that is being deleted did not have.
-pub(super) fn check_new_finalizers(
-    resource: &ResourceType,
-    name: &str,
-    before: &Value,
-    after: &Value,
-) -> Result<(), Status> {
-    let finalizers = |object: &Value| -> BTreeSet<String> {
-        let all = object["metadata"]["finalizers"].as_array();
-        let texts = all.into_iter().flatten().filter_map(Value::as_str);
-        texts.map(str::to_owned).collect()
-    };
-    let (old, new) = (finalizers(before), finalizers(after));
-    let added: Vec<_> = new
-        .difference(&old)
-        .map(|name| format!("{name:?}"))
-        .collect();
-    if added.is_empty() || !is_marked_deleted(before) {
-        return Ok(());
-    }
-    let message = format!(
-        "Forbidden: no new finalizers can be added if the object is being deleted, found new finalizers []string{{{}}}",
-        added.join(", ")
-    );
-    let cause = StatusCause::new("FieldValueForbidden", message).with_field("metadata.finalizers");
-    Err(status::invalid(
-        &resource.group,
-        &resource.kind,
-        name,
-        vec![cause],
-    ))
-}
-
-/// Whether a write changed what counts as the desired state: all but the metadata, and but the status where it has a
-/// subresource, as with all built-in kinds that have one.
 pub(super) fn spec_differs(resource: &ResourceType, before: &Value, after: &Value) -> bool {
     let spec = |object: &Value| {
         let mut object = object.clone();
         for field in ["apiVersion", "kind", "metadata"] {
             remove(&mut object, field);
         }
+        // Without a status subresource, the status of a custom resource is a field like any other.
         if resource.has_status || !resource.custom {
             remove(&mut object, "status");
         }
@@ -236,10 +209,18 @@ pub(super) fn fill_defaults(resource: &ResourceType, object: &mut Value) {
     let phase = match (resource.group.as_str(), resource.plural.as_str()) {
         ("", "pods") => "Pending",
         ("", "namespaces") => "Active",
-        _ => return,
+        _ => {
+            if let Some(status) = empty_status(resource).filter(|_| object["status"].is_null()) {
+                object["status"] = status;
+            }
+            return;
+        }
     };
     if object["status"]["phase"].is_null() {
         set_phase(object, phase);
+    }
+    if phase == "Pending" && object["status"]["qosClass"].is_null() {
+        object["status"]["qosClass"] = qos_class(object).into();
     }
     if is_namespace(resource) {
         let name = object["metadata"]["name"].clone();

@@ -171,9 +171,9 @@ impl Cluster {
         namespace: &str,
         options: &ListOptions,
     ) -> Result<WatchStart, WatchRefusal> {
+        options.check_watch(self.streaming_lists)?;
         let selection =
             Selection::parse(resource, &options.label_selector, &options.field_selector)?;
-        options.check_watch(self.streaming_lists)?;
         let collection = self.collection(resource)?;
         // A real server answers this with 500 and no reason.
         let asked = options

@@ -13,9 +13,13 @@ use super::list::Page;
 use super::object::{StoredObject, object_key};
 use super::options::ListOptions;
 use super::rules::{
-    check_name, check_new_finalizers, check_place, check_type, check_versions, fill_defaults,
-    has_finalizers, has_text, is_marked_deleted, is_namespace, metadata_mut, protect, remove,
-    same_but_for_version, spec_differs,
+    check_name, check_place, check_type, check_versions, fill_defaults, has_finalizers, has_text,
+    is_marked_deleted, is_namespace, metadata_mut, protect, remove, same_but_for_version,
+    spec_differs,
+};
+use super::strategy::{
+    check_finalizers, drop_empty, empty_status, keeps_status, other_uid, require_version,
+    returns_deleted,
 };
 use crate::resource::ResourceType;
 use crate::status;
@@ -93,18 +97,28 @@ impl Cluster {
         check_type(resource, &object)?;
         check_place(resource, namespace, &object)?;
         let metadata = metadata_mut(&mut object)?;
-        if has_text(metadata, "resourceVersion") {
+        if has_text(metadata, "resourceVersion") && !options.dry_run {
             let why = "resourceVersion should not be set on objects to be created";
             return Err(Status::failure(500, "", why));
         }
         let name = self.choose_name(resource, metadata)?;
+        if options.part != Part::Whole {
+            check_finalizers(resource, &name, None, &object)?;
+        }
+        let metadata = metadata_mut(&mut object)?;
         let key = object_key(namespace, &name);
-        if self.collection(resource)?.get(&key).is_some() {
-            return Err(status::already_exists(resource, &name));
+        if let Some(old) = self.collection(resource)?.get(&key) {
+            let mut refusal = status::already_exists(resource, &name);
+            if is_marked_deleted(&old.value(resource)) {
+                refusal.message = format!("object is being deleted: {}", refusal.message);
+            }
+            return Err(refusal);
         }
         if resource.namespaced {
             self.require_namespace(namespace, options)?;
             metadata.insert("namespace".to_owned(), namespace.into());
+        } else {
+            metadata.remove("namespace");
         }
         for field in [
             "selfLink",
@@ -113,9 +127,10 @@ impl Cluster {
         ] {
             metadata.remove(field);
         }
+        drop_empty(metadata);
         metadata.insert("uid".to_owned(), self.new_uid().into());
         metadata.insert("creationTimestamp".to_owned(), rfc3339(options.now).into());
-        if options.part == Part::Main && resource.has_status {
+        if options.part == Part::Main && resource.has_status && !keeps_status(resource) {
             remove(&mut object, "status");
         }
         fill_defaults(resource, &mut object);
@@ -123,11 +138,13 @@ impl Cluster {
             metadata_mut(&mut object)?.insert("generation".to_owned(), 1.into());
         }
         self.check_definition(resource, &mut object, options)?;
-        let stored = Arc::new(StoredObject::encode(
-            resource,
-            &object,
-            self.next_revision(),
-        ));
+        // What is not stored has no version.
+        let revision = if options.dry_run {
+            0
+        } else {
+            self.next_revision()
+        };
+        let stored = Arc::new(StoredObject::encode(resource, &object, revision));
         if !options.dry_run {
             self.commit(resource, &key, Some(stored.clone()));
             self.adopt_definition(resource, &object);
@@ -135,8 +152,8 @@ impl Cluster {
         Ok(stored)
     }
 
-    /// Replaces an object. With a resource version in it, only that version is replaced. Objects of some kinds, such as
-    /// leases and services, are created if they do not exist.
+    /// Replaces an object. With a resource version in it, only that version is replaced. By request, some kinds are
+    /// created if they are missing, as on a real server.
     ///
     /// # Errors
     /// 404, 409 for a stale version or another UID, 400 and 422 for an object that makes no sense.
@@ -151,53 +168,25 @@ impl Cluster {
         check_type(resource, &object)?;
         check_place(resource, namespace, &object)?;
         check_name(&object, name)?;
-        let exists = self
-            .collection(resource)?
-            .get(&object_key(namespace, name))
-            .is_some();
-        if !exists && resource.is_created_by_updates() && options.part != Part::Status {
-            return self.create_by_update(resource, namespace, name, object, options);
+        let missing = || {
+            self.collection(resource)
+                .map(|all| all.get(&object_key(namespace, name)).is_none())
+        };
+        if resource.is_created_by_updates() && options.part != Part::Whole && missing()? {
+            let mut object = object;
+            let metadata = metadata_mut(&mut object)?;
+            metadata.remove("resourceVersion");
+            if let Some(uid) = metadata.get("uid").and_then(Value::as_str) {
+                return Err(other_uid(resource, namespace, name, uid, ""));
+            }
+            return self.create(resource, namespace, object, options);
         }
-        let versioned = object["metadata"]["resourceVersion"]
-            .as_str()
-            .is_some_and(|version| !matches!(version, "" | "0"));
-        if exists && resource.needs_version() && options.part != Part::Whole && !versioned {
-            let cause = StatusCause::new(
-                "FieldValueInvalid",
-                "Invalid value: 0: must be specified for an update",
-            );
-            let causes = vec![cause.with_field("metadata.resourceVersion")];
-            return Err(status::invalid(
-                &resource.group,
-                &resource.kind,
-                name,
-                causes,
-            ));
-        }
-        self.update(resource, namespace, name, options, |_| Ok(object))
-    }
-
-    fn create_by_update(
-        &mut self,
-        resource: &Arc<ResourceType>,
-        namespace: &str,
-        name: &str,
-        mut object: Value,
-        options: &WriteOptions,
-    ) -> Result<Arc<StoredObject>, Status> {
-        let metadata = metadata_mut(&mut object)?;
-        if let Some(uid) = metadata
-            .get("uid")
-            .and_then(Value::as_str)
-            .filter(|uid| !uid.is_empty())
-        {
-            let why =
-                format!("Precondition failed: UID in precondition: {uid}, UID in object meta: ");
-            return Err(status::conflict(resource, name, &why));
-        }
-        metadata.remove("resourceVersion");
-        metadata.insert("name".to_owned(), name.into());
-        self.create(resource, namespace, object, options)
+        self.update(resource, namespace, name, options, |_| {
+            if options.part != Part::Whole {
+                require_version(resource, name, &object)?;
+            }
+            Ok(object)
+        })
     }
 
     /// Patches an object; a server-side apply creates it if need be.
@@ -221,7 +210,7 @@ impl Cluster {
             check_type(resource, object)?;
             check_place(resource, namespace, object)?;
             check_name(object, name)?;
-            if !exists {
+            if !exists && options.part != Part::Status {
                 let mut object = object.clone();
                 metadata_mut(&mut object)?.insert("name".to_owned(), name.into());
                 return self.create(resource, namespace, object, options);
@@ -261,6 +250,9 @@ impl Cluster {
             }
             self.remove(resource, &old);
         }
+        if options.part != Part::Whole && returns_deleted(resource) {
+            return Ok(Deleted::Object(old));
+        }
         let status = status::deleted(resource, name, old.uid());
         Ok(Deleted::Status(Box::new(status)))
     }
@@ -297,11 +289,16 @@ impl Cluster {
         let before = old.value(resource);
         let mut after = change(&before)?;
         // From here on both are objects with metadata, whatever the patch was.
-        metadata_mut(&mut after)?;
+        drop_empty(metadata_mut(&mut after)?);
         check_type(resource, &after)?;
         check_versions(resource, &old, &after)?;
         protect(resource, &before, &mut after, options.part)?;
-        check_new_finalizers(resource, name, &before, &after)?;
+        if options.part != Part::Whole {
+            check_finalizers(resource, name, Some(&before), &after)?;
+        }
+        if let Some(status) = empty_status(resource).filter(|_| after["status"].is_null()) {
+            after["status"] = status;
+        }
         let generation = before["metadata"]["generation"].as_i64();
         if let Some(generation) = generation.filter(|_| spec_differs(resource, &before, &after)) {
             metadata_mut(&mut after)?
@@ -444,7 +441,7 @@ impl Cluster {
 }
 
 /// Checks the preconditions of a delete.
-pub(super) fn check_preconditions(
+fn check_preconditions(
     wanted: &DeleteOptions,
     resource: &ResourceType,
     old: &StoredObject,
@@ -452,19 +449,23 @@ pub(super) fn check_preconditions(
     let Some(wanted) = &wanted.preconditions else {
         return Ok(());
     };
-    let refuse = |what: &str, wanted: &str, is: &str| {
+    // A real server names the kind here, where other conflicts name the resource.
+    let refuse = |what: &str, wanted: &str, is: &str, perhaps: &str| {
         let why = format!(
-            "Precondition failed: {what} in precondition: {wanted}, {what} in object meta: {is}"
+            "the {what} in the precondition ({wanted}) does not match the {what} in record ({is}). The object might \
+             have been {perhaps}"
         );
-        Err(status::conflict(resource, old.name(), &why))
+        let mut named = resource.clone();
+        named.plural.clone_from(&resource.kind);
+        Err(status::conflict(&named, old.name(), &why))
     };
     if let Some(uid) = wanted.uid.as_deref().filter(|uid| *uid != old.uid()) {
-        return refuse("UID", uid, old.uid());
+        return refuse("UID", uid, old.uid(), "deleted and then recreated");
     }
     let is = old.revision().to_string();
     let version = wanted.resource_version.as_deref();
     if let Some(version) = version.filter(|wanted| *wanted != is) {
-        return refuse("ResourceVersion", version, &is);
+        return refuse("ResourceVersion", version, &is, "modified");
     }
     Ok(())
 }

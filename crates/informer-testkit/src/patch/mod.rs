@@ -50,6 +50,18 @@ pub(crate) fn parse(
     })
 }
 
+/// Refuses the kinds of patches that a resource does not take.
+pub(crate) fn check_kind(patch: &Patch<Value>, resource: &ResourceType) -> Result<(), Status> {
+    if matches!(patch, Patch::Strategic(_)) && resource.custom {
+        return Err(status::unsupported_media_type(&[
+            "application/json-patch+json",
+            "application/merge-patch+json",
+            "application/apply-patch+yaml",
+        ]));
+    }
+    Ok(())
+}
+
 /// Returns the object with a patch applied. Server-side apply tracks no field managers: it merges, and a field that a
 /// later apply leaves out stays.
 pub(crate) fn apply(
@@ -57,6 +69,7 @@ pub(crate) fn apply(
     resource: &ResourceType,
     object: &Value,
 ) -> Result<Value, Status> {
+    check_kind(patch, resource)?;
     let mut patched = object.clone();
     match patch {
         Patch::Merge(patch) => {
@@ -64,13 +77,6 @@ pub(crate) fn apply(
             json_patch::merge(&mut patched, patch);
         }
         Patch::Json(patch) => apply_json(patch, &mut patched)?,
-        Patch::Strategic(_) if resource.custom => {
-            return Err(status::unsupported_media_type(&[
-                "application/json-patch+json",
-                "application/merge-patch+json",
-                "application/apply-patch+yaml",
-            ]));
-        }
         Patch::Apply { object: patch, .. } if resource.custom => {
             require_object(patch)?;
             json_patch::merge(&mut patched, patch);
@@ -94,13 +100,10 @@ fn require_object(patch: &Value) -> Result<(), Status> {
 fn apply_json(patch: &Value, object: &mut Value) -> Result<(), Status> {
     let operations: json_patch::Patch = serde_json::from_value(patch.clone())
         .map_err(|error| status::bad_request(format!("error decoding patch: {error}")))?;
-    json_patch::patch(object, &operations).map_err(|error| {
-        Status::failure(
-            422,
-            "Invalid",
-            format!("the server rejected our request due to an error in our request: {error}"),
-        )
-        .with_details(StatusDetails::default())
+    // A real server does not say more either.
+    json_patch::patch(object, &operations).map_err(|_| {
+        let message = "the server rejected our request due to an error in our request";
+        Status::failure(422, "Invalid", message).with_details(StatusDetails::default())
     })
 }
 

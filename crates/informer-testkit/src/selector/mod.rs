@@ -12,6 +12,16 @@ use crate::model::StoredObject;
 use crate::resource::ResourceType;
 use crate::status;
 
+/// What a server says of a field that it cannot select by: kinds with fields of their own have their own words.
+fn unknown_field(resource: &ResourceType, name: &str) -> String {
+    if resource.custom || !resource.selectable.is_empty() {
+        return format!("field label not supported: {name}");
+    }
+    format!(
+        "\"{name}\" is not a known field selector: only \"metadata.name\", \"metadata.namespace\""
+    )
+}
+
 /// The objects of a collection that a request selects.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Selection {
@@ -32,9 +42,7 @@ impl Selection {
             let known = matches!(name, "metadata.name" | "metadata.namespace")
                 || resource.selectable.iter().any(|(path, _)| path == name);
             if !known {
-                return Err(status::bad_request(format!(
-                    "field label not supported: {name}"
-                )));
+                return Err(status::bad_request(unknown_field(resource, name)));
             }
         }
         Ok(Self { labels, fields })
