@@ -318,10 +318,10 @@ impl Making {
     fn replace(&mut self, kind: &Kind) {
         let target = self.target(kind);
         let mut metadata = self.metadata(kind, &target);
-        if self.chance(75) {
-            if let Some(version) = self.symbol("rv", kind, &target) {
-                metadata["resourceVersion"] = version.into();
-            }
+        if self.chance(75)
+            && let Some(version) = self.symbol("rv", kind, &target)
+        {
+            metadata["resourceVersion"] = version.into();
         }
         if self.chance(20) {
             if let Some(uid) = self.symbol("uid", kind, &target) {
@@ -441,15 +441,15 @@ impl Making {
         let target = self.target(kind);
         let mut options = json!({});
         let mut query = BTreeMap::new();
-        if self.chance(25) {
-            if let Some(uid) = self.symbol("uid", kind, &target) {
-                options["preconditions"]["uid"] = uid.into();
-            }
+        if self.chance(25)
+            && let Some(uid) = self.symbol("uid", kind, &target)
+        {
+            options["preconditions"]["uid"] = uid.into();
         }
-        if self.chance(25) {
-            if let Some(version) = self.symbol("rv", kind, &target) {
-                options["preconditions"]["resourceVersion"] = version.into();
-            }
+        if self.chance(25)
+            && let Some(version) = self.symbol("rv", kind, &target)
+        {
+            options["preconditions"]["resourceVersion"] = version.into();
         }
         // Foreground and orphan wait for the garbage collector, which no server here has.
         if self.chance(25) {

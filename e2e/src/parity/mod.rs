@@ -107,7 +107,7 @@ impl Pair {
             let played = self.play(&ops).await?;
             let same = played
                 .first_unlisted()
-                .map_or("as the kit".to_owned(), ToString::to_string);
+                .map_or_else(|| "as the kit".to_owned(), ToString::to_string);
             println!("{}: {same}", path.display());
             for (step, answer) in transcript.steps.iter_mut().zip(played.real) {
                 step.answer = answer;
