@@ -5,13 +5,13 @@ use std::fmt;
 use std::future::ready;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use informer_reflector::__private::panic_message;
 use informer_shared::{Cause, Event, Registration, RunError, SharedInformer};
 use informer_store::{Object, ObjectKey, ObjectMetadata};
 use informer_wire::Resource;
 use informer_workqueue::{Priority, WorkQueue};
 
 use crate::status::Record;
-use crate::worker::panic_text;
 
 type Keys<K> = Box<dyn FnMut(&K, &mut dyn FnMut(ObjectKey)) + Send>;
 type Predicate<K> = Box<dyn FnMut(&Event<K>) -> bool + Send>;
@@ -206,7 +206,7 @@ impl Guard {
 
     #[cold]
     fn report(&self, key: &ObjectKey, panic: &(dyn std::any::Any + Send)) {
-        let panic = panic_text(panic);
+        let panic = panic_message(panic);
         tracing::error!(
             controller = &*self.record.name,
             informer = &*self.informer,

@@ -1,11 +1,11 @@
 //! A worker: takes keys from the queue, reconciles one after the other, and logs what fails.
 
-use std::error::Error as StdError;
 use std::future::Future;
 use std::panic::AssertUnwindSafe;
 use std::time::Duration;
 
 use futures_util::FutureExt;
+use informer_reflector::__private::{chain, panic_message};
 use informer_store::ObjectKey;
 use informer_workqueue::{Work, WorkQueue, WorkResult};
 use tracing::Instrument;
@@ -88,7 +88,7 @@ impl Worker {
         };
         match result {
             Ok(result) => result.map_err(Failure::Error),
-            Err(panic) => Err(Failure::Panic(panic_text(&*panic))),
+            Err(panic) => Err(Failure::Panic(panic_message(&*panic).to_owned())),
         }
     }
 
@@ -101,20 +101,25 @@ impl Worker {
         );
         let text = match failure {
             Failure::Error(error) => {
-                let (text, error) = (chain(error.error()), error);
+                let text = chain(error.error());
                 if error.is_conflict() && failures < CONFLICTS {
-                    let error = &text;
                     tracing::debug!(
                         controller,
                         key,
                         failures,
                         retry,
-                        error,
+                        error = text,
                         "reconcile met a conflict"
                     );
                 } else {
-                    let error = &text;
-                    tracing::warn!(controller, key, failures, retry, error, "reconcile failed");
+                    tracing::warn!(
+                        controller,
+                        key,
+                        failures,
+                        retry,
+                        error = text,
+                        "reconcile failed"
+                    );
                 }
                 text
             }
@@ -143,25 +148,4 @@ impl Worker {
         };
         self.record.failed(format!("{key}: {text}"));
     }
-}
-
-/// An error and its causes, as one line.
-fn chain(error: &(dyn StdError + Send + Sync + 'static)) -> String {
-    let mut text = error.to_string();
-    let mut next = error.source();
-    while let Some(source) = next {
-        let source_text = source.to_string();
-        if !text.ends_with(&source_text) {
-            text = format!("{text}: {source_text}");
-        }
-        next = source.source();
-    }
-    text
-}
-
-/// What a panic said.
-pub(crate) fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
-    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
-    text.or_else(|| panic.downcast_ref::<String>().cloned())
-        .unwrap_or_else(|| "a panic without a text".to_owned())
 }

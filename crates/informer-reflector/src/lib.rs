@@ -97,7 +97,8 @@ mod source;
 mod status;
 mod user_code;
 
-/// For the crates `informer-tools`, whose watches retry by the same rules, and `informer-shared`. Without any promise.
+/// For the crates `informer-tools`, whose watches retry by the same rules, `informer-shared` and `informer-controller`.
+/// Without any promise.
 #[doc(hidden)]
 pub mod __private {
     pub use crate::driver::{Incoming, Io};

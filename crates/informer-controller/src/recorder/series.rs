@@ -103,7 +103,7 @@ impl Series {
     }
 }
 
-/// What is to be done about a notice.
+/// What follows from a notice.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Step {
     /// Create an event of this name.

@@ -122,11 +122,11 @@ fn object_that_the_queue_accepted_is_applied_whatever_its_version() {
         version: None,
         ..Item::new("a", "", 0)
     });
-    let told = sent(
+    let received = sent(
         Some(&unversioned),
         Delta::Updated(Arc::new(Item::clone(&unversioned))),
     );
-    assert_eq!(told, ["updated -@- -@- watch"]);
+    assert_eq!(received, ["updated -@- -@- watch"]);
 }
 
 // INV-SHARED-9, client-go P4

@@ -11,7 +11,7 @@ use crate::error::EndReason;
 use crate::handler_queue::HandlerPhase;
 use crate::wait::{Wait, WaitError};
 
-/// How long [`Registration::remove`] waits unless told otherwise, so that a handler that waits for its own removal in a
+/// How long [`Registration::remove`] waits by default, so that a handler that waits for its own removal in a
 /// task that it spawned does not wait for ever.
 const REMOVAL_DEADLINE: Duration = Duration::from_secs(30);
 

@@ -35,7 +35,7 @@ use crate::wait::{InformerPhase, Wait};
 /// The most keys in one batch, so that the first of many are applied soon.
 const BATCH: usize = 1000;
 
-/// How often a key is tried again unless told otherwise: for about eight seconds.
+/// How often a key is tried again by default: for about eight seconds.
 const RETRIES: u32 = 15;
 
 type ErrorHook = dyn Fn(&ObjectKey, &(dyn StdError + 'static)) + Send + Sync;

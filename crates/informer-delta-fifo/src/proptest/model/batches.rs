@@ -41,7 +41,7 @@ impl<K: Object> State<K> {
         Ok(())
     }
 
-    /// Takes what is to be popped: a unit whole, or up to `max` keys.
+    /// Takes what is popped next: a unit whole, or up to `max` keys.
     fn take(&mut self, max: usize) -> (Vec<Entry<K>>, Option<Unit>) {
         let mut entries: Vec<Entry<K>> = Vec::new();
         let whole = match self.queue.first() {
