@@ -13,6 +13,7 @@ use crate::model::{Cluster, ClusterOptions};
 use crate::resource::ResourceType;
 use crate::server::ApiServer;
 use crate::shared::Shared;
+use crate::virtual_time;
 
 /// The longest time of anything: a year. No clock adds up endless times.
 pub(crate) const LONGEST: Duration = Duration::from_secs(365 * 24 * 3600);
@@ -221,8 +222,14 @@ impl ApiServerBuilder {
     /// Starts the server on the current tokio runtime.
     ///
     /// # Errors
-    /// When the address cannot be listened on.
+    /// When the address cannot be listened on. When tokio's time is paused: the clock would leap over the time that bytes
+    /// need on a socket, so that waits end before anything is received. Use [`Self::in_memory`] there.
     pub async fn start(self) -> io::Result<ApiServer> {
+        if virtual_time::is_paused() {
+            let why = "sockets do not work in paused time, which leaps over what they wait for; use \
+                       `ApiServerBuilder::in_memory` and `ApiServer::service`, or do not pause the time";
+            return Err(io::Error::new(io::ErrorKind::Unsupported, why));
+        }
         let listener = TcpListener::bind(self.address).await?;
         ApiServer::serve(listener, self.shared())
     }

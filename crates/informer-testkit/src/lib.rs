@@ -52,7 +52,10 @@
 //!   [`ApiServer::end_watches`] for the streams that are open.
 //! - **Replicas** that are behind, and **rewinds** of the whole history.
 //! - **Virtual time**: without a socket ([`ApiServerBuilder::in_memory`]) and under a paused clock, the
-//!   same server is a [`ListerWatcher`](informer_reflector::ListerWatcher) for simulations.
+//!   same server is a [tower service](ApiServer::service) for the clients of whole programs, and a
+//!   [`ListerWatcher`](informer_reflector::ListerWatcher). The time of day is that of a [`TestClock`].
+//! - **Processes** of a simulation: clients with [names](ApiServer::service_as), each with its own replica, faults, and
+//!   [end](ApiServer::fence).
 //! - **A workload**: [`Workload`] fills the server with realistic pods and keeps changing them.
 //!
 //! # What it does not do
@@ -66,6 +69,12 @@
 //! keeping track of owners; managed fields are stored as they are sent. The core group's events
 //! and those of `events.k8s.io` are two resources here. A revision that lies ahead is refused at
 //! once; a real server waits for it up to 3 seconds first.
+//!
+//! # Features
+//!
+//! | feature | adds |
+//! |---|---|
+//! | `client` | `ApiServer::client`: the client of `informer-client` over the server in memory |
 //!
 //! # The model
 //!
@@ -98,6 +107,7 @@ pub mod status;
 mod strategy;
 mod table;
 mod time;
+mod virtual_time;
 mod workload;
 
 pub use self::builder::ApiServerBuilder;

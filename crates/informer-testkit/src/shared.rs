@@ -15,6 +15,7 @@ use crate::model::{Cluster, ReplicaView};
 use crate::replicas::Replicas;
 use crate::request::{RequestLog, RequestRecord};
 use crate::server::StreamEnd;
+use crate::virtual_time::Home;
 
 /// A request to end watches.
 #[derive(Clone, Debug, Default)]
@@ -43,6 +44,7 @@ pub(crate) struct Shared {
     pub(crate) faults: Mutex<FaultQueue>,
     pub(crate) requests: Mutex<RequestLog>,
     pub(crate) clients: Mutex<Clients>,
+    pub(crate) home: Home,
 }
 
 impl Shared {
@@ -58,6 +60,7 @@ impl Shared {
             faults: Mutex::default(),
             requests: Mutex::default(),
             clients: Mutex::default(),
+            home: Home::default(),
         }
     }
 

@@ -104,7 +104,6 @@ fn noon() -> TestClock {
     TestClock::starting_at("2026-06-01T12:00:00Z".parse().unwrap())
 }
 
-// TESTKIT-1
 #[test]
 fn whole_program_runs_in_paused_time_without_io() {
     simulate(async {
