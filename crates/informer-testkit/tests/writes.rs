@@ -16,6 +16,7 @@ const WIDGETS: &str = "/apis/demo.example/v1/namespaces/web/widgets";
 async fn server() -> ApiServer {
     let widgets = ResourceType::new("demo.example", "v1", "Widget", "widgets").with_status();
     ApiServer::builder()
+        .create_namespaces(true)
         .resource(widgets)
         .start()
         .await
