@@ -588,6 +588,11 @@ impl Making {
                 body,
             );
         } else {
+            let mut body = body;
+            // Whether an update looks at it is each kind's own affair.
+            if let Some(metadata) = body["metadata"].as_object_mut() {
+                metadata.remove("generateName");
+            }
             self.send(
                 "replace wrong",
                 kind,

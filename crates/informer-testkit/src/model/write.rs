@@ -337,7 +337,8 @@ impl Cluster {
             after["status"] = status;
         }
         let generation = before["metadata"]["generation"].as_i64();
-        if let Some(generation) = generation.filter(|_| spec_differs(resource, &before, &after)) {
+        let counts = options.part != Part::Status && spec_differs(resource, &before, &after);
+        if let Some(generation) = generation.filter(|_| counts) {
             metadata_mut(&mut after)?
                 .insert("generation".to_owned(), generation.saturating_add(1).into());
         }

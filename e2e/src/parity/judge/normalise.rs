@@ -160,7 +160,8 @@ impl Names {
 }
 
 fn version(metadata: &Map<String, Value>) -> Option<u64> {
-    metadata.get("resourceVersion")?.as_str()?.parse().ok()
+    let version = metadata.get("resourceVersion")?.as_str()?.parse().ok()?;
+    (version > 0).then_some(version)
 }
 
 fn is_uid(text: &str) -> bool {
