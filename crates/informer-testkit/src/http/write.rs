@@ -4,16 +4,13 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use http::{Request, Response, StatusCode, header};
-use http_body_util::{BodyExt, Limited};
-use hyper::body::Incoming;
 use informer_wire::{DeleteOptions, Deleted, Status, StatusCause};
-use jiff::Timestamp;
 use serde_json::Value;
 
 use super::body::Body;
 use super::negotiate::Shape;
 use super::read::list_options;
-use super::{Target, header_text, respond};
+use super::{Target, door, header_text, respond};
 use crate::encode;
 use crate::model::{Part, WriteOptions};
 use crate::patch;
@@ -21,18 +18,15 @@ use crate::request::RequestRecord;
 use crate::shared::Shared;
 use crate::status;
 
-/// The most bytes that a real server accepts.
-const BODY_LIMIT: usize = 3 * 1024 * 1024;
-
-pub(super) async fn create(
+pub(super) fn create(
     shared: &Arc<Shared>,
     record: &RequestRecord,
     target: &Target,
-    request: Request<Incoming>,
+    request: &Request<Bytes>,
 ) -> Result<Response<Body>, Status> {
     let encoding = target.negotiate(shared, record, Shape::One)?;
-    let options = write_options(record, target, "CreateOptions")?;
-    let object = json_body(request).await?;
+    let options = write_options(shared, record, target, "CreateOptions")?;
+    let object = json_body(request)?;
     let resource = &target.resource;
     let object =
         shared.write(|cluster| cluster.create(resource, &record.namespace, object, &options))?;
@@ -44,15 +38,15 @@ pub(super) async fn create(
     ))
 }
 
-pub(super) async fn replace(
+pub(super) fn replace(
     shared: &Arc<Shared>,
     record: &RequestRecord,
     target: &Target,
-    request: Request<Incoming>,
+    request: &Request<Bytes>,
 ) -> Result<Response<Body>, Status> {
     let encoding = target.negotiate(shared, record, Shape::One)?;
-    let options = write_options(record, target, "UpdateOptions")?;
-    let object = json_body(request).await?;
+    let options = write_options(shared, record, target, "UpdateOptions")?;
+    let object = json_body(request)?;
     let (resource, namespace, name) = (&target.resource, &record.namespace, &record.name);
     let (existed, object) = shared.write(|cluster| {
         let existed = cluster.get(resource, namespace, name).is_ok();
@@ -79,16 +73,16 @@ fn written(existed: bool) -> StatusCode {
     }
 }
 
-pub(super) async fn patch(
+pub(super) fn patch(
     shared: &Arc<Shared>,
     record: &RequestRecord,
     target: &Target,
-    request: Request<Incoming>,
+    request: &Request<Bytes>,
 ) -> Result<Response<Body>, Status> {
     let encoding = target.negotiate(shared, record, Shape::One)?;
-    let options = write_options(record, target, "PatchOptions")?;
+    let options = write_options(shared, record, target, "PatchOptions")?;
     let media_type = header_text(request.headers(), header::CONTENT_TYPE);
-    let patch = patch::parse(&media_type, record, &body(request).await?)?;
+    let patch = patch::parse(&media_type, record, body(request)?)?;
     patch::check_kind(&patch, &target.resource)?;
     let (resource, namespace, name) = (&target.resource, &record.namespace, &record.name);
     let (existed, object) = shared.write(|cluster| {
@@ -107,16 +101,16 @@ pub(super) async fn patch(
     ))
 }
 
-pub(super) async fn delete(
+pub(super) fn delete(
     shared: &Arc<Shared>,
     record: &RequestRecord,
     target: &Target,
-    request: Request<Incoming>,
+    request: &Request<Bytes>,
 ) -> Result<Response<Body>, Status> {
     let encoding = target.negotiate(shared, record, Shape::One)?;
     let (how, options) = (
-        delete_options(record, request).await?,
-        options(target, false),
+        delete_options(record, request)?,
+        options(shared, target, false),
     );
     let (resource, namespace, name) = (&target.resource, &record.namespace, &record.name);
     let deleted =
@@ -127,17 +121,17 @@ pub(super) async fn delete(
     })
 }
 
-pub(super) async fn delete_collection(
+pub(super) fn delete_collection(
     shared: &Arc<Shared>,
     record: &RequestRecord,
     target: &Target,
-    request: Request<Incoming>,
+    request: &Request<Bytes>,
 ) -> Result<Response<Body>, Status> {
     let encoding = target.negotiate(shared, record, Shape::List)?;
     let selection = list_options(record)?;
     let (how, options) = (
-        delete_options(record, request).await?,
-        options(target, false),
+        delete_options(record, request)?,
+        options(shared, target, false),
     );
     let (resource, namespace) = (target.resource.clone(), &record.namespace);
     let page = shared.write(|cluster| {
@@ -148,22 +142,23 @@ pub(super) async fn delete_collection(
 
 /// Reads the options of a write from the query.
 fn write_options(
+    shared: &Shared,
     record: &RequestRecord,
     target: &Target,
     kind: &str,
 ) -> Result<WriteOptions, Status> {
     let directives: Vec<_> = record.query_values("dryRun").collect();
     check_dry_run(kind, &directives)?;
-    Ok(options(target, !directives.is_empty()))
+    Ok(options(shared, target, !directives.is_empty()))
 }
 
-fn options(target: &Target, dry_run: bool) -> WriteOptions {
+fn options(shared: &Shared, target: &Target, dry_run: bool) -> WriteOptions {
     let part = if target.on_status {
         Part::Status
     } else {
         Part::Main
     };
-    WriteOptions::at(Timestamp::now())
+    WriteOptions::at(shared.clock.now())
         .part(part)
         .dry_run(dry_run)
 }
@@ -181,13 +176,13 @@ fn check_dry_run(kind: &str, directives: &[&str]) -> Result<(), Status> {
 
 /// Reads the options of a delete: from the body if there is one, otherwise from the query. Beside a body the query
 /// does not count.
-async fn delete_options(
+fn delete_options(
     record: &RequestRecord,
-    request: Request<Incoming>,
+    request: &Request<Bytes>,
 ) -> Result<DeleteOptions, Status> {
     const KIND: &str = "DeleteOptions";
     let media_type = header_text(request.headers(), header::CONTENT_TYPE);
-    let body = body(request).await?;
+    let body = body(request)?;
     if body.is_empty() {
         let directives: Vec<_> = record.query_values("dryRun").collect();
         check_dry_run(KIND, &directives)?;
@@ -206,7 +201,7 @@ async fn delete_options(
         return Err(status::unsupported_media_type(&["application/json"]));
     }
     let invalid = |error| status::bad_request(format!("invalid {KIND}: {error}"));
-    let body: Value = serde_json::from_slice(&body).map_err(invalid)?;
+    let body: Value = serde_json::from_slice(body).map_err(invalid)?;
     if !matches!(body["kind"].as_str(), None | Some(KIND)) {
         let kind = &body["kind"];
         return Err(status::bad_request(format!("{kind} is no {KIND}")));
@@ -239,25 +234,18 @@ fn check_propagation(policy: Option<&str>) -> Result<(), Status> {
     ))
 }
 
-async fn body(request: Request<Incoming>) -> Result<Bytes, Status> {
-    let limited = Limited::new(request.into_body(), BODY_LIMIT);
-    let collected = limited.collect().await.map_err(|error| {
-        if error.is::<http_body_util::LengthLimitError>() {
-            let message = format!("limit is {BODY_LIMIT} bytes");
-            return Status::failure(413, "RequestEntityTooLarge", message);
-        }
-        status::bad_request(format!("the body could not be read: {error}"))
-    })?;
-    Ok(collected.to_bytes())
+fn body(request: &Request<Bytes>) -> Result<&Bytes, Status> {
+    door::check_size(request.body())?;
+    Ok(request.body())
 }
 
-async fn json_body(request: Request<Incoming>) -> Result<Value, Status> {
+fn json_body(request: &Request<Bytes>) -> Result<Value, Status> {
     let media_type = header_text(request.headers(), header::CONTENT_TYPE);
     let essence = media_type.split(';').next().unwrap_or_default().trim();
     if !matches!(essence, "" | "*/*" | "application/json") {
         return Err(status::unsupported_media_type(&["application/json"]));
     }
-    let body = body(request).await?;
-    serde_json::from_slice(&body)
+    let body = body(request)?;
+    serde_json::from_slice(body)
         .map_err(|error| status::bad_request(format!("the body is not JSON: {error}")))
 }
