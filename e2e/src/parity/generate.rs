@@ -590,7 +590,8 @@ impl Making {
         } else {
             let mut body = body;
             // Whether an update looks at it is each kind's own affair.
-            if let Some(metadata) = body["metadata"].as_object_mut() {
+            let metadata = body.get_mut("metadata").and_then(Value::as_object_mut);
+            if let Some(metadata) = metadata {
                 metadata.remove("generateName");
             }
             self.send(
