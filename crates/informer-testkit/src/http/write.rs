@@ -6,7 +6,7 @@ use bytes::Bytes;
 use http::{Request, Response, StatusCode, header};
 use http_body_util::{BodyExt, Limited};
 use hyper::body::Incoming;
-use informer_wire::{DeleteOptions, Deleted, Status, StatusCause};
+use informer_wire::{DeleteOptions, Deleted, Status};
 use jiff::Timestamp;
 use serde_json::Value;
 
@@ -18,6 +18,8 @@ use crate::encode;
 use crate::model::{Part, WriteOptions};
 use crate::patch;
 use crate::request::RequestRecord;
+use crate::request_body;
+use crate::resource::ResourceType;
 use crate::shared::Shared;
 use crate::status;
 
@@ -32,7 +34,7 @@ pub(super) async fn create(
 ) -> Result<Response<Body>, Status> {
     let encoding = target.negotiate(shared, record, Shape::One)?;
     let options = write_options(record, target, "CreateOptions")?;
-    let object = json_body(request).await?;
+    let object = object(request, &target.resource).await?;
     let resource = &target.resource;
     let object =
         shared.write(|cluster| cluster.create(resource, &record.namespace, object, &options))?;
@@ -52,7 +54,7 @@ pub(super) async fn replace(
 ) -> Result<Response<Body>, Status> {
     let encoding = target.negotiate(shared, record, Shape::One)?;
     let options = write_options(record, target, "UpdateOptions")?;
-    let object = json_body(request).await?;
+    let object = object(request, &target.resource).await?;
     let (resource, namespace, name) = (&target.resource, &record.namespace, &record.name);
     let (existed, object) = shared.write(|cluster| {
         let existed = cluster.get(resource, namespace, name).is_ok();
@@ -153,7 +155,7 @@ fn write_options(
     kind: &str,
 ) -> Result<WriteOptions, Status> {
     let directives: Vec<_> = record.query_values("dryRun").collect();
-    check_dry_run(kind, &directives)?;
+    request_body::check_dry_run(kind, &directives)?;
     Ok(options(target, !directives.is_empty()))
 }
 
@@ -168,82 +170,20 @@ fn options(target: &Target, dry_run: bool) -> WriteOptions {
         .dry_run(dry_run)
 }
 
-/// Refuses dry-run directives but `All`, the only one there is.
-fn check_dry_run(kind: &str, directives: &[&str]) -> Result<(), Status> {
-    if directives.iter().all(|directive| *directive == "All") {
-        return Ok(());
-    }
-    let directives = Value::from(directives);
-    let message = format!("Unsupported value: {directives}: supported values: \"All\"");
-    let cause = StatusCause::new("FieldValueNotSupported", message).with_field("dryRun");
-    Err(status::invalid("meta.k8s.io", kind, "", vec![cause]))
-}
-
-/// Reads the options of a delete: from the body if there is one, otherwise from the query. Beside a body the query
-/// does not count.
+/// Reads the options of a delete.
 async fn delete_options(
     record: &RequestRecord,
     request: Request<Incoming>,
 ) -> Result<DeleteOptions, Status> {
-    const KIND: &str = "DeleteOptions";
     let media_type = header_text(request.headers(), header::CONTENT_TYPE);
-    let body = body(request).await?;
-    if body.is_empty() {
-        let directives: Vec<_> = record.query_values("dryRun").collect();
-        check_dry_run(KIND, &directives)?;
-        check_propagation(record.query_value("propagationPolicy"))?;
-        let mut options = DeleteOptions::default().dry_run(!directives.is_empty());
-        let text = |key| record.query_value(key).filter(|text| !text.is_empty());
-        if let Some(uid) = text("uid") {
-            options = options.only_uid(uid);
-        }
-        if let Some(version) = text("resourceVersion") {
-            options = options.only_resource_version(version);
-        }
-        return Ok(options);
-    }
-    if media_type.contains("protobuf") {
-        return Err(status::unsupported_media_type(&["application/json"]));
-    }
-    let invalid = |error| status::bad_request(format!("invalid {KIND}: {error}"));
-    let body: Value = serde_json::from_slice(&body).map_err(invalid)?;
-    if !matches!(body["kind"].as_str(), None | Some(KIND)) {
-        let kind = &body["kind"];
-        return Err(status::bad_request(format!("{kind} is no {KIND}")));
-    }
-    let directives = body["dryRun"].as_array().map(Vec::as_slice);
-    let directives = directives.unwrap_or_default().iter();
-    check_dry_run(
-        KIND,
-        &directives.filter_map(Value::as_str).collect::<Vec<_>>(),
-    )?;
-    check_propagation(body["propagationPolicy"].as_str())?;
-    serde_json::from_value(body).map_err(invalid)
-}
-
-/// Refuses propagation policies that there are not.
-fn check_propagation(policy: Option<&str>) -> Result<(), Status> {
-    let Some(policy) =
-        policy.filter(|policy| !matches!(*policy, "Foreground" | "Background" | "Orphan"))
-    else {
-        return Ok(());
-    };
-    let supported = "\"Foreground\", \"Background\", \"Orphan\", \"nil\"";
-    let message = format!("Unsupported value: {policy:?}: supported values: {supported}");
-    let cause = StatusCause::new("FieldValueNotSupported", message).with_field("propagationPolicy");
-    Err(status::invalid(
-        "meta.k8s.io",
-        "DeleteOptions",
-        "",
-        vec![cause],
-    ))
+    request_body::delete_options(record, &media_type, &body(request).await?)
 }
 
 async fn body(request: Request<Incoming>) -> Result<Bytes, Status> {
     let limited = Limited::new(request.into_body(), BODY_LIMIT);
     let collected = limited.collect().await.map_err(|error| {
         if error.is::<http_body_util::LengthLimitError>() {
-            let message = format!("limit is {BODY_LIMIT} bytes");
+            let message = format!("Request entity too large: limit is {BODY_LIMIT}");
             return Status::failure(413, "RequestEntityTooLarge", message);
         }
         status::bad_request(format!("the body could not be read: {error}"))
@@ -251,13 +191,8 @@ async fn body(request: Request<Incoming>) -> Result<Bytes, Status> {
     Ok(collected.to_bytes())
 }
 
-async fn json_body(request: Request<Incoming>) -> Result<Value, Status> {
+/// Reads the object of a create or an update.
+async fn object(request: Request<Incoming>, resource: &ResourceType) -> Result<Value, Status> {
     let media_type = header_text(request.headers(), header::CONTENT_TYPE);
-    let essence = media_type.split(';').next().unwrap_or_default().trim();
-    if !matches!(essence, "" | "*/*" | "application/json") {
-        return Err(status::unsupported_media_type(&["application/json"]));
-    }
-    let body = body(request).await?;
-    serde_json::from_slice(&body)
-        .map_err(|error| status::bad_request(format!("the body is not JSON: {error}")))
+    request_body::object(&media_type, &body(request).await?, resource)
 }
