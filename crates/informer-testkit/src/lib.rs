@@ -89,6 +89,7 @@ mod patch;
 pub mod protobuf;
 mod replicas;
 mod request;
+mod request_body;
 mod resource;
 mod selector;
 mod server;

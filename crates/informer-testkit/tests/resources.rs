@@ -30,7 +30,7 @@ async fn namespace_is_deleted_with_its_contents() {
     post(
         &server,
         WIDGETS,
-        json!({"metadata": {"name": "w", "finalizers": ["x/y"]}}),
+        json!({"apiVersion": "demo.example/v1", "kind": "Widget", "metadata": {"name": "w", "finalizers": ["x/y"]}}),
     )
     .await;
     let marked = delete(&server, "/api/v1/namespaces/web").await.json();
