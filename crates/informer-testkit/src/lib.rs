@@ -86,6 +86,7 @@ pub mod protobuf;
 mod replicas;
 mod request;
 mod resource;
+mod schema;
 mod selector;
 mod server;
 mod shared;
@@ -100,6 +101,7 @@ pub use self::fault::{Answer, Fault, RequestMatcher};
 pub use self::memory::{MemoryBody, MemoryList, MemoryListerWatcher, MemoryWatch};
 pub use self::request::{RequestRecord, Verb};
 pub use self::resource::ResourceType;
+pub use self::schema::FieldValidation;
 pub use self::server::{ApiServer, StreamEnd};
 pub use self::workload::{Changes, RunningWorkload, Workload};
 // Part of our interface, so that tests need not depend on the crate that has them.

@@ -82,7 +82,11 @@ async fn invalid_create_is_refused() {
             500,
             "should not be set",
         ),
-        (json!({"metadata": 5}), 400, "metadata is not a JSON object"),
+        (
+            json!({"metadata": 5}),
+            400,
+            "cannot unmarshal number into Go struct field Pod.metadata of type v1.ObjectMeta",
+        ),
         (json!([]), 400, "the object is not a JSON object"),
     ] {
         let answer = post(&server, PODS, body.clone()).await;
@@ -150,7 +154,7 @@ async fn odd_values_in_odd_places_do_not_panic() {
         let root = json!([{"op": "replace", "path": "", "value": 5}]);
         let path = format!("/api/v1/namespaces/default/pods/p{n}");
         for path in [path.clone(), format!("{path}/status")] {
-            assert_eq!(patch(&server, &path, "json", root.clone()).await.code, 400);
+            assert_eq!(patch(&server, &path, "json", root.clone()).await.code, 422);
         }
     }
 }

@@ -18,6 +18,7 @@ use crate::encode;
 use crate::model::{Part, WriteOptions};
 use crate::patch;
 use crate::request::RequestRecord;
+use crate::schema::{self, FieldValidation};
 use crate::shared::Shared;
 use crate::status;
 
@@ -32,16 +33,12 @@ pub(super) async fn create(
 ) -> Result<Response<Body>, Status> {
     let encoding = target.negotiate(shared, record, Shape::One)?;
     let options = write_options(record, target, "CreateOptions")?;
-    let object = json_body(request).await?;
+    let (object, warnings) = json_body(request, target, &options).await?;
     let resource = &target.resource;
     let object =
         shared.write(|cluster| cluster.create(resource, &record.namespace, object, &options))?;
-    Ok(respond::object(
-        StatusCode::CREATED,
-        resource,
-        &object,
-        encoding,
-    ))
+    let response = respond::object(StatusCode::CREATED, resource, &object, encoding);
+    Ok(respond::warned(response, &warnings))
 }
 
 pub(super) async fn replace(
@@ -52,7 +49,7 @@ pub(super) async fn replace(
 ) -> Result<Response<Body>, Status> {
     let encoding = target.negotiate(shared, record, Shape::One)?;
     let options = write_options(record, target, "UpdateOptions")?;
-    let object = json_body(request).await?;
+    let (object, warnings) = json_body(request, target, &options).await?;
     let (resource, namespace, name) = (&target.resource, &record.namespace, &record.name);
     let (existed, object) = shared.write(|cluster| {
         let existed = cluster.get(resource, namespace, name).is_ok();
@@ -62,12 +59,8 @@ pub(super) async fn replace(
         )
     });
     let object = object?;
-    Ok(respond::object(
-        written(existed),
-        resource,
-        &object,
-        encoding,
-    ))
+    let response = respond::object(written(existed), resource, &object, encoding);
+    Ok(respond::warned(response, &warnings))
 }
 
 /// 201 for what did not exist before.
@@ -88,23 +81,19 @@ pub(super) async fn patch(
     let encoding = target.negotiate(shared, record, Shape::One)?;
     let options = write_options(record, target, "PatchOptions")?;
     let media_type = header_text(request.headers(), header::CONTENT_TYPE);
-    let patch = patch::parse(&media_type, record, &body(request).await?)?;
+    let bytes = body(request).await?;
+    let patch = patch::parse(&media_type, record, &bytes)?;
     patch::check_kind(&patch, &target.resource)?;
     let (resource, namespace, name) = (&target.resource, &record.namespace, &record.name);
-    let (existed, object) = shared.write(|cluster| {
+    let (existed, object, warnings) = shared.write(|cluster| {
         let existed = cluster.get(resource, namespace, name).is_ok();
-        (
-            existed,
-            cluster.patch(resource, namespace, name, &patch, &options),
-        )
+        cluster.note_repeated(schema::repeated_in_patch(&patch, &bytes));
+        let object = cluster.patch(resource, namespace, name, &patch, &options);
+        (existed, object, cluster.take_warnings())
     });
     let object = object?;
-    Ok(respond::object(
-        written(existed),
-        resource,
-        &object,
-        encoding,
-    ))
+    let response = respond::object(written(existed), resource, &object, encoding);
+    Ok(respond::warned(response, &warnings))
 }
 
 pub(super) async fn delete(
@@ -154,7 +143,9 @@ fn write_options(
 ) -> Result<WriteOptions, Status> {
     let directives: Vec<_> = record.query_values("dryRun").collect();
     check_dry_run(kind, &directives)?;
-    Ok(options(target, !directives.is_empty()))
+    let validation = record.query_value("fieldValidation").unwrap_or_default();
+    let validation = FieldValidation::parse(validation, kind)?;
+    Ok(options(target, !directives.is_empty()).field_validation(validation))
 }
 
 fn options(target: &Target, dry_run: bool) -> WriteOptions {
@@ -251,13 +242,17 @@ async fn body(request: Request<Incoming>) -> Result<Bytes, Status> {
     Ok(collected.to_bytes())
 }
 
-async fn json_body(request: Request<Incoming>) -> Result<Value, Status> {
+/// Reads an object, and the warnings about its fields.
+async fn json_body(
+    request: Request<Incoming>,
+    target: &Target,
+    options: &WriteOptions,
+) -> Result<(Value, Vec<String>), Status> {
     let media_type = header_text(request.headers(), header::CONTENT_TYPE);
     let essence = media_type.split(';').next().unwrap_or_default().trim();
     if !matches!(essence, "" | "*/*" | "application/json") {
         return Err(status::unsupported_media_type(&["application/json"]));
     }
     let body = body(request).await?;
-    serde_json::from_slice(&body)
-        .map_err(|error| status::bad_request(format!("the body is not JSON: {error}")))
+    schema::read(&target.resource, &body, options.field_validation)
 }

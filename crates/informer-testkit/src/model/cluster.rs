@@ -7,6 +7,7 @@ use informer_wire::Status;
 use jiff::Timestamp;
 
 use super::collection::Collection;
+use super::custom;
 use super::object::StoredObject;
 use crate::resource::{GroupResource, Registry, ResourceType};
 use crate::status;
@@ -65,6 +66,8 @@ pub struct Cluster {
     pub(super) strict_namespaces: bool,
     pub(super) streaming_lists: bool,
     pub(super) random: fastrand::Rng,
+    /// Warnings of the last write, for its response.
+    pub(super) warnings: Vec<String>,
 }
 
 impl Cluster {
@@ -80,6 +83,7 @@ impl Cluster {
             strict_namespaces: options.strict_namespaces,
             streaming_lists: options.streaming_lists,
             random: fastrand::Rng::with_seed(options.seed),
+            warnings: Vec::new(),
         };
         let known: Vec<Arc<ResourceType>> = cluster.registry.iter().cloned().collect();
         for resource in known {
@@ -137,8 +141,18 @@ impl Cluster {
         let key = super::object::object_key(namespace, name);
         let found = self.collection(resource)?.get(&key);
         found
-            .cloned()
+            .map(|object| custom::view(resource, object))
             .ok_or_else(|| status::not_found(resource, name))
+    }
+
+    /// Takes the warnings of the last patch.
+    pub(crate) fn take_warnings(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.warnings)
+    }
+
+    /// Notes the fields that stand twice in the bytes of the next patch.
+    pub(crate) fn note_repeated(&mut self, repeated: Vec<String>) {
+        self.warnings = repeated;
     }
 
     /// Returns the number of objects of a resource, in all namespaces.

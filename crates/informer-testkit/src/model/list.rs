@@ -7,6 +7,7 @@ use informer_wire::Status;
 
 use super::cluster::Cluster;
 use super::collection::Scope;
+use super::custom;
 use super::object::StoredObject;
 use super::options::ListOptions;
 use super::replica::ReplicaView;
@@ -75,6 +76,7 @@ impl Cluster {
         let scope = Scope::new(namespace);
         let plan = self.plan(view, resource, &scope, options)?;
         let mut items = collection.at(plan.revision, &scope, &plan.from);
+        custom::view_all(resource, &mut items);
         items.retain(|object| selection.matches(object));
         let remaining = items.len().saturating_sub(plan.limit);
         items.truncate(plan.limit);

@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 
 use super::cluster::Cluster;
 use super::collection::Scope;
+use super::custom;
 use super::list::Page;
 use super::object::{StoredObject, object_key};
 use super::options::ListOptions;
@@ -22,6 +23,7 @@ use super::strategy::{
     returns_deleted,
 };
 use crate::resource::ResourceType;
+use crate::schema::{self, FieldValidation};
 use crate::status;
 use crate::time::rfc3339;
 
@@ -48,6 +50,8 @@ pub struct WriteOptions {
     pub part: Part,
     /// Whether to change nothing and only answer.
     pub dry_run: bool,
+    /// What a patch does with unknown fields in its result.
+    pub field_validation: FieldValidation,
 }
 
 impl WriteOptions {
@@ -57,6 +61,7 @@ impl WriteOptions {
             now,
             part: Part::Whole,
             dry_run: false,
+            field_validation: FieldValidation::Ignore,
         }
     }
 
@@ -64,6 +69,13 @@ impl WriteOptions {
     #[must_use]
     pub fn part(mut self, part: Part) -> Self {
         self.part = part;
+        self
+    }
+
+    /// Sets what a patch does with unknown fields in its result.
+    #[must_use]
+    pub fn field_validation(mut self, validation: FieldValidation) -> Self {
+        self.field_validation = validation;
         self
     }
 
@@ -96,6 +108,7 @@ impl Cluster {
     ) -> Result<Arc<StoredObject>, Status> {
         check_type(resource, &object)?;
         check_place(resource, namespace, &object)?;
+        custom::shape(resource, &mut object)?;
         let metadata = metadata_mut(&mut object)?;
         if has_text(metadata, "resourceVersion") && !options.dry_run {
             let why = "resourceVersion should not be set on objects to be created";
@@ -105,6 +118,10 @@ impl Cluster {
         if options.part != Part::Whole {
             check_finalizers(resource, &name, None, &object)?;
         }
+        if options.part == Part::Main && resource.has_status && !keeps_status(resource) {
+            remove(&mut object, "status");
+        }
+        custom::validate(resource, &name, &object, None, options.part)?;
         let metadata = metadata_mut(&mut object)?;
         let key = object_key(namespace, &name);
         if let Some(old) = self.collection(resource)?.get(&key) {
@@ -130,26 +147,23 @@ impl Cluster {
         drop_empty(metadata);
         metadata.insert("uid".to_owned(), self.new_uid().into());
         metadata.insert("creationTimestamp".to_owned(), rfc3339(options.now).into());
-        if options.part == Part::Main && resource.has_status && !keeps_status(resource) {
-            remove(&mut object, "status");
-        }
         fill_defaults(resource, &mut object);
         if resource.has_generation() {
             metadata_mut(&mut object)?.insert("generation".to_owned(), 1.into());
         }
-        self.check_definition(resource, &mut object, options)?;
+        self.check_definition(resource, &mut object, None, options)?;
         // What is not stored has no version.
         let revision = if options.dry_run {
             0
         } else {
             self.next_revision()
         };
-        let stored = Arc::new(StoredObject::encode(resource, &object, revision));
+        let stored = custom::encode(resource, &object, revision);
         if !options.dry_run {
             self.commit(resource, &key, Some(stored.clone()));
             self.adopt_definition(resource, &object);
         }
-        Ok(stored)
+        Ok(custom::view(resource, &stored))
     }
 
     /// Replaces an object. With a resource version in it, only that version is replaced. By request, some kinds are
@@ -216,9 +230,19 @@ impl Cluster {
                 return self.create(resource, namespace, object, options);
             }
         }
-        self.update(resource, namespace, name, options, |old| {
-            crate::patch::apply(patch, resource, old)
-        })
+        let repeated = self.take_warnings();
+        let mut warnings = Vec::new();
+        let patched = self.update(resource, namespace, name, options, |old| {
+            let mut patched = crate::patch::apply(patch, resource, old)?;
+            if options.part != Part::Whole {
+                let validation = options.field_validation;
+                warnings =
+                    schema::check_patched(resource, patch, &mut patched, validation, repeated)?;
+            }
+            Ok(patched)
+        });
+        self.warnings = warnings;
+        patched
     }
 
     /// Deletes an object, or marks it for deletion while it has finalizers. A namespace takes its
@@ -288,6 +312,7 @@ impl Cluster {
         let old = self.get(resource, namespace, name)?;
         let before = old.value(resource);
         let mut after = change(&before)?;
+        custom::shape(resource, &mut after)?;
         // From here on both are objects with metadata, whatever the patch was.
         drop_empty(metadata_mut(&mut after)?);
         check_type(resource, &after)?;
@@ -296,6 +321,7 @@ impl Cluster {
         if options.part != Part::Whole {
             check_finalizers(resource, name, Some(&before), &after)?;
         }
+        custom::validate(resource, name, &after, Some(&before), options.part)?;
         if let Some(status) = empty_status(resource).filter(|_| after["status"].is_null()) {
             after["status"] = status;
         }
@@ -311,17 +337,19 @@ impl Cluster {
             }
             return Ok(old);
         }
-        self.check_definition(resource, &mut after, options)?;
+        self.check_definition(resource, &mut after, Some(&before), options)?;
         // A write that changes nothing writes nothing: the version stays, and no watch has an event.
-        if same_but_for_version(resource, &before, &mut after) {
+        if same_but_for_version(resource, &before, &mut after)
+            && self.is_stored(resource, old.key(), &after)
+        {
             return Ok(old);
         }
-        let stored = Arc::new(StoredObject::encode(resource, &after, self.next_revision()));
+        let stored = custom::encode(resource, &after, self.next_revision());
         if !options.dry_run {
             self.commit(resource, old.key(), Some(stored.clone()));
             self.adopt_definition(resource, &after);
         }
-        Ok(stored)
+        Ok(custom::view(resource, &stored))
     }
 
     /// Sets the deletion timestamp, unless there is one.
@@ -341,11 +369,11 @@ impl Cluster {
         if let Some(generation) = metadata.get("generation").and_then(Value::as_i64) {
             metadata.insert("generation".to_owned(), generation.saturating_add(1).into());
         }
-        let marked = Arc::new(StoredObject::encode(resource, value, self.next_revision()));
+        let marked = custom::encode(resource, value, self.next_revision());
         if !options.dry_run {
             self.commit(resource, old.key(), Some(marked.clone()));
         }
-        Ok(marked)
+        Ok(custom::view(resource, &marked))
     }
 
     /// Removes an object for good, and what belongs to it.
@@ -368,6 +396,7 @@ impl Cluster {
             .cloned()
             .collect();
         for object in objects {
+            let object = custom::view(resource, &object);
             let mut value = object.value(resource);
             if has_finalizers(&value) {
                 self.mark_deleted(resource, &object, &mut value, options)?;
