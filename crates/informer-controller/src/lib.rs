@@ -85,6 +85,7 @@ mod recorder;
 mod source;
 mod status;
 mod worker;
+mod writes;
 
 pub use conflict::{IsConflict, retry_on_conflict};
 pub use controller::{Controller, ControllerError};
