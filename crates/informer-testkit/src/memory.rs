@@ -94,7 +94,9 @@ impl<K: FromWire> MemoryListerWatcher<K> {
         let query = watch.into_iter().chain(options.query_pairs());
         let accept = K::form().accept(verb, &[WireFormat::Json]);
         let record = RequestRecord::of_parts("GET", &path, query, &accept);
-        let answer = exchange(Arc::clone(&self.shared), record, None).await;
+        let mut request = http::Request::new(Bytes::new());
+        self.shared.authorize(&mut request);
+        let answer = exchange(Arc::clone(&self.shared), record, request).await;
         let answer = answer.map_err(|gone| match gone.refused {
             true => ListWatchError::refused(gone),
             false => ListWatchError::transport(gone),

@@ -19,8 +19,9 @@ pub struct ClusterOptions {
     pub history_limit: usize,
     /// The revision before the first write; at most half of what a number of 64 bits holds.
     pub first_revision: u64,
-    /// Whether a write into a namespace that does not exist fails, instead of making the namespace.
-    pub strict_namespaces: bool,
+    /// Whether a request to create an object in a namespace that does not exist makes the namespace, instead of failing
+    /// with 404 as on a real server.
+    pub create_namespaces: bool,
     /// Whether watches may ask for a streaming list (`sendInitialEvents`).
     pub streaming_lists: bool,
     /// The seed of UIDs and generated names.
@@ -32,7 +33,7 @@ impl Default for ClusterOptions {
         Self {
             history_limit: 10_000,
             first_revision: 1,
-            strict_namespaces: false,
+            create_namespaces: false,
             streaming_lists: true,
             seed: 0,
         }
@@ -62,7 +63,7 @@ pub struct Cluster {
     revision: u64,
     compacted: u64,
     history_limit: usize,
-    pub(super) strict_namespaces: bool,
+    pub(super) create_namespaces: bool,
     pub(super) streaming_lists: bool,
     pub(super) random: fastrand::Rng,
 }
@@ -77,7 +78,7 @@ impl Cluster {
             revision: options.first_revision.min(u64::MAX / 2),
             compacted: 0,
             history_limit: options.history_limit,
-            strict_namespaces: options.strict_namespaces,
+            create_namespaces: options.create_namespaces,
             streaming_lists: options.streaming_lists,
             random: fastrand::Rng::with_seed(options.seed),
         };
