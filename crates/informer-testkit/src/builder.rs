@@ -141,9 +141,10 @@ impl ApiServerBuilder {
         self
     }
 
-    /// Sets whether a write into a missing namespace is refused. By default the namespace is made.
-    pub fn strict_namespaces(mut self, strict: bool) -> Self {
-        self.options.strict_namespaces = strict;
+    /// Sets whether a request that creates an object in a missing namespace makes the namespace. By default it is
+    /// refused with 404, as on a real server; the methods of [`ApiServer`] always make it.
+    pub fn create_namespaces(mut self, create: bool) -> Self {
+        self.options.create_namespaces = create;
         self
     }
 

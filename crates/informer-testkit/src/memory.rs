@@ -12,7 +12,9 @@ use futures_core::Stream;
 use http::Response;
 use http_body_util::BodyExt as _;
 use hyper::body::Body as _;
-use informer_reflector::{DecodedBody, ListRequest, ListWatchError, ListerWatcher, relist_period};
+use informer_reflector::{
+    Collection, DecodedBody, ListRequest, ListWatchError, ListerWatcher, relist_period,
+};
 use informer_store::Object;
 use informer_wire::{
     DecodeOptions, FromWire, ListDecoder, ListOptions, ReadVerb, Resource, Status, WatchDecoder,
@@ -168,6 +170,11 @@ impl<K: FromWire + Object> ListerWatcher for MemoryListerWatcher<K> {
 
     fn relist_period(&self) -> Option<Duration> {
         relist_period(&self.resource)
+    }
+
+    fn collection(&self) -> Option<Collection> {
+        let (resource, namespace) = (self.resource.clone(), self.namespace.clone());
+        Some(Collection::new(resource, namespace))
     }
 }
 

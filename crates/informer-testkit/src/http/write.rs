@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use http::{Request, Response, StatusCode, header};
-use informer_wire::{DeleteOptions, Deleted, Status, StatusCause};
+use informer_wire::{DeleteOptions, Deleted, Status};
 use serde_json::Value;
 
 use super::body::Body;
@@ -15,8 +15,9 @@ use crate::encode;
 use crate::model::{Part, WriteOptions};
 use crate::patch;
 use crate::request::RequestRecord;
+use crate::request_body;
+use crate::schema::{self, FieldValidation};
 use crate::shared::Shared;
-use crate::status;
 
 pub(super) fn create(
     shared: &Arc<Shared>,
@@ -26,16 +27,12 @@ pub(super) fn create(
 ) -> Result<Response<Body>, Status> {
     let encoding = target.negotiate(shared, record, Shape::One)?;
     let options = write_options(shared, record, target, "CreateOptions")?;
-    let object = json_body(request)?;
+    let (object, warnings) = object(request, target, &options)?;
     let resource = &target.resource;
     let object =
         shared.write(|cluster| cluster.create(resource, &record.namespace, object, &options))?;
-    Ok(respond::object(
-        StatusCode::CREATED,
-        resource,
-        &object,
-        encoding,
-    ))
+    let response = respond::object(StatusCode::CREATED, resource, &object, encoding);
+    Ok(respond::warned(response, &warnings))
 }
 
 pub(super) fn replace(
@@ -46,7 +43,7 @@ pub(super) fn replace(
 ) -> Result<Response<Body>, Status> {
     let encoding = target.negotiate(shared, record, Shape::One)?;
     let options = write_options(shared, record, target, "UpdateOptions")?;
-    let object = json_body(request)?;
+    let (object, warnings) = object(request, target, &options)?;
     let (resource, namespace, name) = (&target.resource, &record.namespace, &record.name);
     let (existed, object) = shared.write(|cluster| {
         let existed = cluster.get(resource, namespace, name).is_ok();
@@ -56,12 +53,8 @@ pub(super) fn replace(
         )
     });
     let object = object?;
-    Ok(respond::object(
-        written(existed),
-        resource,
-        &object,
-        encoding,
-    ))
+    let response = respond::object(written(existed), resource, &object, encoding);
+    Ok(respond::warned(response, &warnings))
 }
 
 /// 201 for what did not exist before.
@@ -82,23 +75,19 @@ pub(super) fn patch(
     let encoding = target.negotiate(shared, record, Shape::One)?;
     let options = write_options(shared, record, target, "PatchOptions")?;
     let media_type = header_text(request.headers(), header::CONTENT_TYPE);
-    let patch = patch::parse(&media_type, record, body(request)?)?;
+    let bytes = body(request)?;
+    let patch = patch::parse(&media_type, record, bytes)?;
     patch::check_kind(&patch, &target.resource)?;
     let (resource, namespace, name) = (&target.resource, &record.namespace, &record.name);
-    let (existed, object) = shared.write(|cluster| {
+    let (existed, object, warnings) = shared.write(|cluster| {
         let existed = cluster.get(resource, namespace, name).is_ok();
-        (
-            existed,
-            cluster.patch(resource, namespace, name, &patch, &options),
-        )
+        cluster.note_repeated(schema::repeated_in_patch(&patch, bytes));
+        let object = cluster.patch(resource, namespace, name, &patch, &options);
+        (existed, object, cluster.take_warnings())
     });
     let object = object?;
-    Ok(respond::object(
-        written(existed),
-        resource,
-        &object,
-        encoding,
-    ))
+    let response = respond::object(written(existed), resource, &object, encoding);
+    Ok(respond::warned(response, &warnings))
 }
 
 pub(super) fn delete(
@@ -148,8 +137,10 @@ fn write_options(
     kind: &str,
 ) -> Result<WriteOptions, Status> {
     let directives: Vec<_> = record.query_values("dryRun").collect();
-    check_dry_run(kind, &directives)?;
-    Ok(options(shared, target, !directives.is_empty()))
+    request_body::check_dry_run(kind, &directives)?;
+    let validation = record.query_value("fieldValidation").unwrap_or_default();
+    let validation = FieldValidation::parse(validation, kind)?;
+    Ok(options(shared, target, !directives.is_empty()).field_validation(validation))
 }
 
 fn options(shared: &Shared, target: &Target, dry_run: bool) -> WriteOptions {
@@ -163,75 +154,13 @@ fn options(shared: &Shared, target: &Target, dry_run: bool) -> WriteOptions {
         .dry_run(dry_run)
 }
 
-/// Refuses dry-run directives but `All`, the only one there is.
-fn check_dry_run(kind: &str, directives: &[&str]) -> Result<(), Status> {
-    if directives.iter().all(|directive| *directive == "All") {
-        return Ok(());
-    }
-    let directives = Value::from(directives);
-    let message = format!("Unsupported value: {directives}: supported values: \"All\"");
-    let cause = StatusCause::new("FieldValueNotSupported", message).with_field("dryRun");
-    Err(status::invalid("meta.k8s.io", kind, "", vec![cause]))
-}
-
-/// Reads the options of a delete: from the body if there is one, otherwise from the query. Beside a body the query
-/// does not count.
+/// Reads the options of a delete.
 fn delete_options(
     record: &RequestRecord,
     request: &Request<Bytes>,
 ) -> Result<DeleteOptions, Status> {
-    const KIND: &str = "DeleteOptions";
     let media_type = header_text(request.headers(), header::CONTENT_TYPE);
-    let body = body(request)?;
-    if body.is_empty() {
-        let directives: Vec<_> = record.query_values("dryRun").collect();
-        check_dry_run(KIND, &directives)?;
-        check_propagation(record.query_value("propagationPolicy"))?;
-        let mut options = DeleteOptions::default().dry_run(!directives.is_empty());
-        let text = |key| record.query_value(key).filter(|text| !text.is_empty());
-        if let Some(uid) = text("uid") {
-            options = options.only_uid(uid);
-        }
-        if let Some(version) = text("resourceVersion") {
-            options = options.only_resource_version(version);
-        }
-        return Ok(options);
-    }
-    if media_type.contains("protobuf") {
-        return Err(status::unsupported_media_type(&["application/json"]));
-    }
-    let invalid = |error| status::bad_request(format!("invalid {KIND}: {error}"));
-    let body: Value = serde_json::from_slice(body).map_err(invalid)?;
-    if !matches!(body["kind"].as_str(), None | Some(KIND)) {
-        let kind = &body["kind"];
-        return Err(status::bad_request(format!("{kind} is no {KIND}")));
-    }
-    let directives = body["dryRun"].as_array().map(Vec::as_slice);
-    let directives = directives.unwrap_or_default().iter();
-    check_dry_run(
-        KIND,
-        &directives.filter_map(Value::as_str).collect::<Vec<_>>(),
-    )?;
-    check_propagation(body["propagationPolicy"].as_str())?;
-    serde_json::from_value(body).map_err(invalid)
-}
-
-/// Refuses propagation policies that there are not.
-fn check_propagation(policy: Option<&str>) -> Result<(), Status> {
-    let Some(policy) =
-        policy.filter(|policy| !matches!(*policy, "Foreground" | "Background" | "Orphan"))
-    else {
-        return Ok(());
-    };
-    let supported = "\"Foreground\", \"Background\", \"Orphan\", \"nil\"";
-    let message = format!("Unsupported value: {policy:?}: supported values: {supported}");
-    let cause = StatusCause::new("FieldValueNotSupported", message).with_field("propagationPolicy");
-    Err(status::invalid(
-        "meta.k8s.io",
-        "DeleteOptions",
-        "",
-        vec![cause],
-    ))
+    request_body::delete_options(record, &media_type, body(request)?)
 }
 
 fn body(request: &Request<Bytes>) -> Result<&Bytes, Status> {
@@ -239,13 +168,15 @@ fn body(request: &Request<Bytes>) -> Result<&Bytes, Status> {
     Ok(request.body())
 }
 
-fn json_body(request: &Request<Bytes>) -> Result<Value, Status> {
+/// Reads the object of a create or an update, and the warnings about its fields.
+fn object(
+    request: &Request<Bytes>,
+    target: &Target,
+    options: &WriteOptions,
+) -> Result<(Value, Vec<String>), Status> {
     let media_type = header_text(request.headers(), header::CONTENT_TYPE);
-    let essence = media_type.split(';').next().unwrap_or_default().trim();
-    if !matches!(essence, "" | "*/*" | "application/json") {
-        return Err(status::unsupported_media_type(&["application/json"]));
-    }
     let body = body(request)?;
-    serde_json::from_slice(body)
-        .map_err(|error| status::bad_request(format!("the body is not JSON: {error}")))
+    let object = request_body::object(&media_type, body, &target.resource)?;
+    let json = request_body::is_json(&media_type).then_some(&**body);
+    schema::read(&target.resource, object, json, options.field_validation)
 }
