@@ -10,6 +10,7 @@ use tokio::net::TcpListener;
 
 use crate::fault::{Fault, FaultRule, RequestMatcher};
 use crate::model::{Cluster, ClusterOptions};
+use crate::request::RecordedBodies;
 use crate::resource::ResourceType;
 use crate::server::ApiServer;
 use crate::shared::Shared;
@@ -26,6 +27,7 @@ pub(crate) struct Settings {
     pub(crate) slow_watch_grace: Duration,
     pub(crate) token: Option<String>,
     pub(crate) protobuf: bool,
+    pub(crate) recorded_bodies: RecordedBodies,
 }
 
 impl fmt::Debug for Settings {
@@ -81,6 +83,7 @@ impl Default for ApiServerBuilder {
                 slow_watch_grace: Duration::from_secs(2),
                 token: None,
                 protobuf: true,
+                recorded_bodies: RecordedBodies::default(),
             },
             // UIDs differ between servers unless a seed says otherwise, as in real clusters.
             options: ClusterOptions {
@@ -152,6 +155,12 @@ impl ApiServerBuilder {
     /// Without it, it is like a foreign server with JSON alone.
     pub fn protobuf(mut self, spoken: bool) -> Self {
         self.settings.protobuf = spoken;
+        self
+    }
+
+    /// Sets of which requests the log keeps the bodies; of none by default.
+    pub fn recorded_bodies(mut self, bodies: RecordedBodies) -> Self {
+        self.settings.recorded_bodies = bodies;
         self
     }
 

@@ -56,6 +56,10 @@
 //!   [`ListerWatcher`](informer_reflector::ListerWatcher). The time of day is that of a [`TestClock`].
 //! - **Processes** of a simulation: clients with [names](ApiServer::service_as), each with its own replica, faults, and
 //!   [end](ApiServer::fence).
+//! - **Between requests**: one is [held](ApiServer::hold_next) until the test lets it go, or code
+//!   [runs](ApiServer::before_next) before it is handled; verbs are [forbidden](ApiServer::forbid), as by RBAC.
+//! - **For assertions**: typed [objects](ApiServer::objects), waits that say what they saw last ([`eventually`],
+//!   [`ApiServer::until`]), the log of [requests](ApiServer::requests), with bodies if [wanted](RecordedBodies).
 //! - **A workload**: [`Workload`] fills the server with realistic pods and keeps changing them.
 //!
 //! # What it does not do
@@ -89,6 +93,7 @@ mod clients;
 mod clock;
 mod encode;
 mod fault;
+mod hooks;
 mod http;
 mod listener;
 mod managed_fields;
@@ -100,6 +105,7 @@ mod replicas;
 mod request;
 mod request_body;
 mod resource;
+mod rights;
 mod schema;
 mod selector;
 mod server;
@@ -109,18 +115,23 @@ pub mod status;
 mod strategy;
 mod table;
 mod time;
+mod typed;
 mod virtual_time;
+mod wait;
 mod workload;
 
 pub use self::builder::ApiServerBuilder;
 pub use self::clock::TestClock;
 pub use self::fault::{Answer, Fault, RequestMatcher};
+pub use self::hooks::HeldRequest;
 pub use self::memory::{MemoryBody, MemoryList, MemoryListerWatcher, MemoryWatch};
-pub use self::request::{RequestRecord, Verb};
+pub use self::request::{RecordedBodies, RequestRecord, Verb};
 pub use self::resource::ResourceType;
 pub use self::schema::FieldValidation;
 pub use self::server::{ApiServer, StreamEnd};
 pub use self::service::{ApiService, ServiceBody};
+pub use self::typed::Objects;
+pub use self::wait::{NotYet, eventually};
 pub use self::workload::{Changes, RunningWorkload, Workload};
 // Part of our interface, so that tests need not depend on the crate that has them.
 pub use informer_wire::{

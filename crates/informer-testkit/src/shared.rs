@@ -11,9 +11,11 @@ use tokio_util::sync::CancellationToken;
 use crate::builder::Settings;
 use crate::clients::Clients;
 use crate::fault::{Fault, FaultQueue};
+use crate::hooks::Hooks;
 use crate::model::{Cluster, ReplicaView};
 use crate::replicas::Replicas;
 use crate::request::{RequestLog, RequestRecord};
+use crate::rights::Rights;
 use crate::server::StreamEnd;
 use crate::virtual_time::Home;
 
@@ -44,6 +46,8 @@ pub(crate) struct Shared {
     pub(crate) faults: Mutex<FaultQueue>,
     pub(crate) requests: Mutex<RequestLog>,
     pub(crate) clients: Mutex<Clients>,
+    pub(crate) hooks: Mutex<Hooks>,
+    pub(crate) rights: Mutex<Rights>,
     pub(crate) home: Home,
 }
 
@@ -60,6 +64,8 @@ impl Shared {
             faults: Mutex::default(),
             requests: Mutex::default(),
             clients: Mutex::default(),
+            hooks: Mutex::default(),
+            rights: Mutex::default(),
             home: Home::default(),
         }
     }
