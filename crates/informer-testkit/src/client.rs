@@ -19,7 +19,7 @@ impl ApiServer {
     /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
     /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// let server = ApiServer::builder().in_memory();
-    /// let maps = Api::<ConfigMap>::namespaced(server.client(), "shop");
+    /// let maps = Api::<ConfigMap>::namespaced(server.client(), "default");
     /// let mut map = ConfigMap::default();
     /// map.metadata.name = Some("settings".to_owned());
     /// let map = maps.create(&map).await?;

@@ -16,7 +16,10 @@ use tokio::time::{Instant, sleep, timeout};
 const HALF_A_MINUTE: Duration = Duration::from_secs(30);
 
 fn server() -> ApiServer {
-    ApiServer::builder().seed(1).in_memory()
+    ApiServer::builder()
+        .seed(1)
+        .create_namespaces(true)
+        .in_memory()
 }
 
 fn client(server: &ApiServer, name: &str) -> Client {
@@ -192,7 +195,10 @@ async fn late_write_ends_with_the_server() {
 
 #[tokio::test(start_paused = true)]
 async fn service_brings_the_token() {
-    let server = ApiServer::builder().token("secret").in_memory();
+    let server = ApiServer::builder()
+        .token("secret")
+        .create_namespaces(true)
+        .in_memory();
     maps(&server, "").create(&map("a")).await.unwrap();
 }
 
@@ -218,7 +224,10 @@ async fn body_above_the_limit_is_refused() {
 #[tokio::test(start_paused = true)]
 async fn times_are_those_of_the_tests_clock() {
     let clock = TestClock::starting_at("2026-06-01T12:00:00Z".parse().unwrap());
-    let server = ApiServer::builder().clock(&clock).in_memory();
+    let server = ApiServer::builder()
+        .clock(&clock)
+        .create_namespaces(true)
+        .in_memory();
     sleep(HALF_A_MINUTE).await;
     clock.jump(SignedDuration::from_hours(24));
     let made = maps(&server, "").create(&map("a")).await.unwrap();

@@ -16,7 +16,7 @@ use crate::model::{Part, WriteOptions};
 use crate::patch;
 use crate::request::RequestRecord;
 use crate::request_body;
-use crate::resource::ResourceType;
+use crate::schema::{self, FieldValidation};
 use crate::shared::Shared;
 
 pub(super) fn create(
@@ -27,16 +27,12 @@ pub(super) fn create(
 ) -> Result<Response<Body>, Status> {
     let encoding = target.negotiate(shared, record, Shape::One)?;
     let options = write_options(shared, record, target, "CreateOptions")?;
-    let object = object(request, &target.resource)?;
+    let (object, warnings) = object(request, target, &options)?;
     let resource = &target.resource;
     let object =
         shared.write(|cluster| cluster.create(resource, &record.namespace, object, &options))?;
-    Ok(respond::object(
-        StatusCode::CREATED,
-        resource,
-        &object,
-        encoding,
-    ))
+    let response = respond::object(StatusCode::CREATED, resource, &object, encoding);
+    Ok(respond::warned(response, &warnings))
 }
 
 pub(super) fn replace(
@@ -47,7 +43,7 @@ pub(super) fn replace(
 ) -> Result<Response<Body>, Status> {
     let encoding = target.negotiate(shared, record, Shape::One)?;
     let options = write_options(shared, record, target, "UpdateOptions")?;
-    let object = object(request, &target.resource)?;
+    let (object, warnings) = object(request, target, &options)?;
     let (resource, namespace, name) = (&target.resource, &record.namespace, &record.name);
     let (existed, object) = shared.write(|cluster| {
         let existed = cluster.get(resource, namespace, name).is_ok();
@@ -57,12 +53,8 @@ pub(super) fn replace(
         )
     });
     let object = object?;
-    Ok(respond::object(
-        written(existed),
-        resource,
-        &object,
-        encoding,
-    ))
+    let response = respond::object(written(existed), resource, &object, encoding);
+    Ok(respond::warned(response, &warnings))
 }
 
 /// 201 for what did not exist before.
@@ -83,23 +75,19 @@ pub(super) fn patch(
     let encoding = target.negotiate(shared, record, Shape::One)?;
     let options = write_options(shared, record, target, "PatchOptions")?;
     let media_type = header_text(request.headers(), header::CONTENT_TYPE);
-    let patch = patch::parse(&media_type, record, body(request)?)?;
+    let bytes = body(request)?;
+    let patch = patch::parse(&media_type, record, bytes)?;
     patch::check_kind(&patch, &target.resource)?;
     let (resource, namespace, name) = (&target.resource, &record.namespace, &record.name);
-    let (existed, object) = shared.write(|cluster| {
+    let (existed, object, warnings) = shared.write(|cluster| {
         let existed = cluster.get(resource, namespace, name).is_ok();
-        (
-            existed,
-            cluster.patch(resource, namespace, name, &patch, &options),
-        )
+        cluster.note_repeated(schema::repeated_in_patch(&patch, bytes));
+        let object = cluster.patch(resource, namespace, name, &patch, &options);
+        (existed, object, cluster.take_warnings())
     });
     let object = object?;
-    Ok(respond::object(
-        written(existed),
-        resource,
-        &object,
-        encoding,
-    ))
+    let response = respond::object(written(existed), resource, &object, encoding);
+    Ok(respond::warned(response, &warnings))
 }
 
 pub(super) fn delete(
@@ -150,7 +138,9 @@ fn write_options(
 ) -> Result<WriteOptions, Status> {
     let directives: Vec<_> = record.query_values("dryRun").collect();
     request_body::check_dry_run(kind, &directives)?;
-    Ok(options(shared, target, !directives.is_empty()))
+    let validation = record.query_value("fieldValidation").unwrap_or_default();
+    let validation = FieldValidation::parse(validation, kind)?;
+    Ok(options(shared, target, !directives.is_empty()).field_validation(validation))
 }
 
 fn options(shared: &Shared, target: &Target, dry_run: bool) -> WriteOptions {
@@ -178,8 +168,15 @@ fn body(request: &Request<Bytes>) -> Result<&Bytes, Status> {
     Ok(request.body())
 }
 
-/// Reads the object of a create or an update.
-fn object(request: &Request<Bytes>, resource: &ResourceType) -> Result<Value, Status> {
+/// Reads the object of a create or an update, and the warnings about its fields.
+fn object(
+    request: &Request<Bytes>,
+    target: &Target,
+    options: &WriteOptions,
+) -> Result<(Value, Vec<String>), Status> {
     let media_type = header_text(request.headers(), header::CONTENT_TYPE);
-    request_body::object(&media_type, body(request)?, resource)
+    let body = body(request)?;
+    let object = request_body::object(&media_type, body, &target.resource)?;
+    let json = request_body::is_json(&media_type).then_some(&**body);
+    schema::read(&target.resource, object, json, options.field_validation)
 }

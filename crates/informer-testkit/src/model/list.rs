@@ -7,6 +7,7 @@ use informer_wire::Status;
 
 use super::cluster::Cluster;
 use super::collection::Scope;
+use super::custom;
 use super::object::StoredObject;
 use super::options::ListOptions;
 use super::replica::ReplicaView;
@@ -75,6 +76,7 @@ impl Cluster {
         let scope = Scope::new(namespace);
         let plan = self.plan(view, resource, &scope, options)?;
         let mut items = collection.at(plan.revision, &scope, &plan.from);
+        custom::view_all(resource, &mut items);
         let mut remaining = select(&mut items, &selection, plan.limit);
         if selection.fields.is_of_one_name() && !(resource.namespaced && namespace.is_empty()) {
             // A real server reads that one object, so nothing can follow.

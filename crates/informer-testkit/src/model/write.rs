@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 
 use super::cluster::Cluster;
 use super::collection::Scope;
+use super::custom;
 use super::list::Page;
 use super::metadata::{check_created, check_updated, drop_empty, other_uid, require_version};
 use super::names::path_segment;
@@ -20,6 +21,7 @@ use super::rules::{
     same_but_for_version, spec_differs,
 };
 use crate::resource::ResourceType;
+use crate::schema::{self, FieldValidation};
 use crate::status;
 use crate::time::rfc3339;
 
@@ -46,6 +48,8 @@ pub struct WriteOptions {
     pub part: Part,
     /// Whether to change nothing and only answer.
     pub dry_run: bool,
+    /// What a patch does with unknown fields in its result.
+    pub field_validation: FieldValidation,
 }
 
 impl WriteOptions {
@@ -55,6 +59,7 @@ impl WriteOptions {
             now,
             part: Part::Whole,
             dry_run: false,
+            field_validation: FieldValidation::Ignore,
         }
     }
 
@@ -62,6 +67,13 @@ impl WriteOptions {
     #[must_use]
     pub fn part(mut self, part: Part) -> Self {
         self.part = part;
+        self
+    }
+
+    /// Sets what a patch does with unknown fields in its result.
+    #[must_use]
+    pub fn field_validation(mut self, validation: FieldValidation) -> Self {
+        self.field_validation = validation;
         self
     }
 
@@ -94,6 +106,7 @@ impl Cluster {
     ) -> Result<Arc<StoredObject>, Status> {
         check_type(resource, &object)?;
         check_place(resource, namespace, &object)?;
+        custom::shape(resource, &mut object)?;
         let by_request = options.part != Part::Whole;
         if resource.namespaced {
             self.check_namespace(namespace, by_request)?;
@@ -106,6 +119,10 @@ impl Cluster {
             check_created(resource, &name, &object)?;
             return Err(status::bad_request(format!("{name:?} cannot be a name")));
         }
+        if options.part == Part::Main && resource.has_status && !resource.keeps_status() {
+            remove(&mut object, "status");
+        }
+        custom::validate(resource, &name, &object, None, options.part)?;
         let metadata = metadata_mut(&mut object)?;
         let given = has_text(metadata, "resourceVersion");
         if given && !options.dry_run {
@@ -135,32 +152,25 @@ impl Cluster {
         drop_empty(metadata);
         metadata.insert("uid".to_owned(), self.new_uid().into());
         metadata.insert("creationTimestamp".to_owned(), rfc3339(options.now).into());
-        if options.part == Part::Main && resource.has_status && !resource.keeps_status() {
-            remove(&mut object, "status");
-        }
         fill_defaults(resource, &mut object);
         if resource.has_generation() {
             metadata_mut(&mut object)?.insert("generation".to_owned(), 1.into());
         }
-        self.check_definition(resource, &mut object, options)?;
+        self.check_definition(resource, &mut object, None, options)?;
         if options.dry_run {
             // What is not stored has no version, or that of the request.
             let version = object["metadata"]["resourceVersion"].as_str();
             let revision = version.and_then(|version| version.parse().ok());
-            let answer = StoredObject::encode(resource, &object, revision.unwrap_or_default());
-            return Ok(Arc::new(answer));
+            let answer = custom::encode(resource, &object, revision.unwrap_or_default());
+            return Ok(custom::view(resource, &answer));
         }
         if resource.namespaced {
             self.ensure_namespace(namespace, options)?;
         }
-        let stored = Arc::new(StoredObject::encode(
-            resource,
-            &object,
-            self.next_revision(),
-        ));
+        let stored = custom::encode(resource, &object, self.next_revision());
         self.commit(resource, &key, Some(stored.clone()));
         self.adopt_definition(resource, &object);
-        Ok(stored)
+        Ok(custom::view(resource, &stored))
     }
 
     /// Replaces an object. With a resource version in it, only that version is replaced. By request, some kinds are
@@ -238,9 +248,19 @@ impl Cluster {
                 return self.create(resource, namespace, object, options);
             }
         }
-        self.update(resource, namespace, name, options, |old| {
-            crate::patch::apply(patch, resource, old)
-        })
+        let repeated = self.take_warnings();
+        let mut warnings = Vec::new();
+        let patched = self.update(resource, namespace, name, options, |old| {
+            let mut patched = crate::patch::apply(patch, resource, old)?;
+            if options.part != Part::Whole {
+                let validation = options.field_validation;
+                warnings =
+                    schema::check_patched(resource, patch, &mut patched, validation, repeated)?;
+            }
+            Ok(patched)
+        });
+        self.warnings = warnings;
+        patched
     }
 
     /// Deletes an object, or marks it for deletion while it has finalizers. A namespace takes its
@@ -317,6 +337,7 @@ impl Cluster {
         let old = self.get(resource, namespace, name)?;
         let before = old.value(resource);
         let mut after = change(&before)?;
+        custom::shape(resource, &mut after)?;
         // From here on both are objects with metadata, whatever the patch was.
         drop_empty(metadata_mut(&mut after)?);
         check_type(resource, &after)?;
@@ -330,6 +351,7 @@ impl Cluster {
             check_updated(resource, name, &before, &after)?;
         }
         keep_immutable(&before, &mut after)?;
+        custom::validate(resource, name, &after, Some(&before), options.part)?;
         if let Some(status) = resource
             .empty_status()
             .filter(|_| after["status"].is_null())
@@ -351,18 +373,20 @@ impl Cluster {
             let last = StoredObject::encode(resource, &after, old.revision());
             return Ok(Arc::new(last));
         }
-        self.check_definition(resource, &mut after, options)?;
+        self.check_definition(resource, &mut after, Some(&before), options)?;
         // A write that changes nothing writes nothing: the version stays, and no watch has an event.
-        if same_but_for_version(resource, &before, &mut after) {
+        if same_but_for_version(resource, &before, &mut after)
+            && self.is_stored(resource, old.key(), &after)
+        {
             return Ok(old);
         }
         let revision = self.revision_of(options, &old);
-        let stored = Arc::new(StoredObject::encode(resource, &after, revision));
+        let stored = custom::encode(resource, &after, revision);
         if !options.dry_run {
             self.commit(resource, old.key(), Some(stored.clone()));
             self.adopt_definition(resource, &after);
         }
-        Ok(stored)
+        Ok(custom::view(resource, &stored))
     }
 
     /// The revision of an object that is being changed: a dry run leaves it as it is.
@@ -391,11 +415,11 @@ impl Cluster {
             metadata.insert("generation".to_owned(), generation.saturating_add(1).into());
         }
         let revision = self.revision_of(options, old);
-        let marked = Arc::new(StoredObject::encode(resource, value, revision));
+        let marked = custom::encode(resource, value, revision);
         if !options.dry_run {
             self.commit(resource, old.key(), Some(marked.clone()));
         }
-        Ok(marked)
+        Ok(custom::view(resource, &marked))
     }
 
     /// Removes an object for good, and what belongs to it.
@@ -418,6 +442,7 @@ impl Cluster {
             .cloned()
             .collect();
         for object in objects {
+            let object = custom::view(resource, &object);
             let mut value = object.value(resource);
             if has_finalizers(&value) {
                 self.mark_deleted(resource, &object, &mut value, options)?;
