@@ -122,6 +122,9 @@ impl Cluster {
             remove(&mut object, "status");
         }
         custom::validate(resource, &name, &object, None, options.part)?;
+        if options.part != Part::Whole {
+            self.warn(resource, None, &object);
+        }
         let metadata = metadata_mut(&mut object)?;
         let key = object_key(namespace, &name);
         if let Some(old) = self.collection(resource)?.get(&key) {
@@ -241,7 +244,7 @@ impl Cluster {
             }
             Ok(patched)
         });
-        self.warnings = warnings;
+        self.warnings.extend(warnings);
         patched
     }
 
@@ -322,6 +325,9 @@ impl Cluster {
             check_finalizers(resource, name, Some(&before), &after)?;
         }
         custom::validate(resource, name, &after, Some(&before), options.part)?;
+        if options.part != Part::Whole {
+            self.warn(resource, Some(&before), &after);
+        }
         if let Some(status) = empty_status(resource).filter(|_| after["status"].is_null()) {
             after["status"] = status;
         }
