@@ -10,9 +10,11 @@ use tokio::net::TcpListener;
 
 use crate::fault::{Fault, FaultRule, RequestMatcher};
 use crate::model::{Cluster, ClusterOptions};
+use crate::request::RecordedBodies;
 use crate::resource::ResourceType;
 use crate::server::ApiServer;
 use crate::shared::Shared;
+use crate::virtual_time;
 
 /// The longest time of anything: a year. No clock adds up endless times.
 pub(crate) const LONGEST: Duration = Duration::from_secs(365 * 24 * 3600);
@@ -25,6 +27,7 @@ pub(crate) struct Settings {
     pub(crate) slow_watch_grace: Duration,
     pub(crate) token: Option<String>,
     pub(crate) protobuf: bool,
+    pub(crate) recorded_bodies: RecordedBodies,
 }
 
 impl fmt::Debug for Settings {
@@ -80,6 +83,7 @@ impl Default for ApiServerBuilder {
                 slow_watch_grace: Duration::from_secs(2),
                 token: None,
                 protobuf: true,
+                recorded_bodies: RecordedBodies::default(),
             },
             // UIDs differ between servers unless a seed says otherwise, as in real clusters.
             options: ClusterOptions {
@@ -154,6 +158,12 @@ impl ApiServerBuilder {
         self
     }
 
+    /// Sets of which requests the log keeps the bodies; of none by default.
+    pub fn recorded_bodies(mut self, bodies: RecordedBodies) -> Self {
+        self.settings.recorded_bodies = bodies;
+        self
+    }
+
     /// Refuses every request without this bearer token with 401.
     pub fn token(mut self, token: impl Into<String>) -> Self {
         self.settings.token = Some(token.into());
@@ -222,8 +232,14 @@ impl ApiServerBuilder {
     /// Starts the server on the current tokio runtime.
     ///
     /// # Errors
-    /// When the address cannot be listened on.
+    /// When the address cannot be listened on. When tokio's time is paused: the clock would leap over the time that bytes
+    /// need on a socket, so that waits end before anything is received. Use [`Self::in_memory`] there.
     pub async fn start(self) -> io::Result<ApiServer> {
+        if virtual_time::is_paused() {
+            let why = "sockets do not work in paused time, which leaps over what they wait for; use \
+                       `ApiServerBuilder::in_memory` and `ApiServer::service`, or do not pause the time";
+            return Err(io::Error::new(io::ErrorKind::Unsupported, why));
+        }
         let listener = TcpListener::bind(self.address).await?;
         ApiServer::serve(listener, self.shared())
     }

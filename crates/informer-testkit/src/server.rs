@@ -75,7 +75,7 @@ impl ApiServer {
     /// Starts a server with the defaults on a free port.
     ///
     /// # Errors
-    /// When no socket can be opened on loopback.
+    /// When no socket can be opened on loopback, or tokio's time is paused.
     pub async fn start() -> io::Result<Self> {
         Self::builder().start().await
     }

@@ -11,10 +11,13 @@ use tokio_util::sync::CancellationToken;
 use crate::builder::Settings;
 use crate::clients::Clients;
 use crate::fault::{Fault, FaultQueue};
+use crate::hooks::Hooks;
 use crate::model::{Cluster, ReplicaView};
 use crate::replicas::Replicas;
 use crate::request::{RequestLog, RequestRecord};
+use crate::rights::Rights;
 use crate::server::StreamEnd;
+use crate::virtual_time::Home;
 
 /// A request to end watches.
 #[derive(Clone, Debug, Default)]
@@ -43,6 +46,9 @@ pub(crate) struct Shared {
     pub(crate) faults: Mutex<FaultQueue>,
     pub(crate) requests: Mutex<RequestLog>,
     pub(crate) clients: Mutex<Clients>,
+    pub(crate) hooks: Mutex<Hooks>,
+    pub(crate) rights: Mutex<Rights>,
+    pub(crate) home: Home,
 }
 
 impl Shared {
@@ -58,6 +64,9 @@ impl Shared {
             faults: Mutex::default(),
             requests: Mutex::default(),
             clients: Mutex::default(),
+            hooks: Mutex::default(),
+            rights: Mutex::default(),
+            home: Home::default(),
         }
     }
 

@@ -3,6 +3,7 @@
 mod generate;
 mod judge;
 mod kinds;
+mod odd;
 mod play;
 mod report;
 mod shrink;

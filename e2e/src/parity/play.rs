@@ -5,7 +5,7 @@ use std::time::Duration;
 use anyhow::Context;
 use informer_e2e::RealApiServer;
 use informer_testkit::ApiServer;
-use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE};
+use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, WARNING};
 use reqwest::{Certificate, Client, Method, Response};
 use serde_json::{Value, json};
 use tokio::time::{sleep, timeout};
@@ -131,6 +131,11 @@ impl Player {
             .await
             .context("no answer")??;
         let code = response.status().as_u16();
+        let texts = response.headers().get_all(WARNING).iter();
+        let mut warnings: Vec<String> = texts
+            .filter_map(|text| text.to_str().ok().map(str::to_owned))
+            .collect();
+        warnings.sort();
         let text = if watch && code == 200 {
             events(response).await?
         } else {
@@ -150,7 +155,11 @@ impl Player {
             let text = String::from_utf8_lossy(&text);
             serde_json::from_str(&text).unwrap_or_else(|_| Value::String(text.into_owned()))
         };
-        Ok(Answer { code, body })
+        Ok(Answer {
+            code,
+            body,
+            warnings,
+        })
     }
 }
 

@@ -24,6 +24,7 @@ use self::body::Ending;
 use self::negotiate::{Protobuf, Shape, negotiate};
 use crate::encode::{self, Encoding, Format};
 use crate::fault::Fault;
+use crate::hooks;
 use crate::request::{RequestRecord, Verb};
 use crate::resource::ResourceType;
 use crate::shared::Shared;
@@ -73,8 +74,15 @@ pub(crate) async fn exchange(
     request: Request<Bytes>,
 ) -> Result<Response<Body>, Disconnect> {
     record.time = shared.clock.now().into();
+    if shared.settings.recorded_bodies.has(&record) {
+        record.body = Some(request.body().clone());
+    }
     shared.log(&record);
-    let Some(fault) = shared.take_fault(&record) else {
+    let fault = shared.take_fault(&record);
+    if !hooks::run(&shared, &record).await {
+        return Err(Disconnect { refused: false });
+    }
+    let Some(fault) = fault else {
         return Ok(answer(&shared, &record, &request, Tweak::None));
     };
     let plain = Tweak::None;
@@ -196,6 +204,9 @@ fn answer(
     let authorization = header_text(request.headers(), header::AUTHORIZATION);
     if !shared.authorizes(&authorization) {
         return respond::status(status::unauthorized(), error_format(shared, record));
+    }
+    if let Err(forbidden) = shared.rights.lock().check(record) {
+        return respond::status(forbidden, error_format(shared, record));
     }
     let answer = if record.resource.is_empty() {
         discovery::answer(shared, record)

@@ -27,12 +27,16 @@ pub(super) fn create(
 ) -> Result<Response<Body>, Status> {
     let encoding = target.negotiate(shared, record, Shape::One)?;
     let options = write_options(shared, record, target, "CreateOptions")?;
-    let (object, warnings) = object(request, target, &options)?;
+    let (object, mut warnings) = object(request, target, &options)?;
     let resource = &target.resource;
-    let object =
-        shared.write(|cluster| cluster.create(resource, &record.namespace, object, &options))?;
-    let response = respond::object(StatusCode::CREATED, resource, &object, encoding);
-    Ok(respond::warned(response, &warnings))
+    let created = shared.write(|cluster| {
+        let created = cluster.create(resource, &record.namespace, object, &options);
+        warnings.extend(cluster.take_warnings());
+        created
+    });
+    let response =
+        created.map(|object| respond::object(StatusCode::CREATED, resource, &object, encoding));
+    Ok(warned(shared, record, response, &warnings))
 }
 
 pub(super) fn replace(
@@ -43,18 +47,29 @@ pub(super) fn replace(
 ) -> Result<Response<Body>, Status> {
     let encoding = target.negotiate(shared, record, Shape::One)?;
     let options = write_options(shared, record, target, "UpdateOptions")?;
-    let (object, warnings) = object(request, target, &options)?;
+    let (object, mut warnings) = object(request, target, &options)?;
     let (resource, namespace, name) = (&target.resource, &record.namespace, &record.name);
     let (existed, object) = shared.write(|cluster| {
         let existed = cluster.get(resource, namespace, name).is_ok();
-        (
-            existed,
-            cluster.replace(resource, namespace, name, object, &options),
-        )
+        let object = cluster.replace(resource, namespace, name, object, &options);
+        warnings.extend(cluster.take_warnings());
+        (existed, object)
     });
-    let object = object?;
-    let response = respond::object(written(existed), resource, &object, encoding);
-    Ok(respond::warned(response, &warnings))
+    let response =
+        object.map(|object| respond::object(written(existed), resource, &object, encoding));
+    Ok(warned(shared, record, response, &warnings))
+}
+
+/// Adds warnings to a response, which an error has as well.
+fn warned(
+    shared: &Shared,
+    record: &RequestRecord,
+    response: Result<Response<Body>, Status>,
+    warnings: &[String],
+) -> Response<Body> {
+    let response = response
+        .unwrap_or_else(|status| respond::status(status, super::error_format(shared, record)));
+    respond::warned(response, warnings)
 }
 
 /// 201 for what did not exist before.
@@ -73,11 +88,11 @@ pub(super) fn patch(
     request: &Request<Bytes>,
 ) -> Result<Response<Body>, Status> {
     let encoding = target.negotiate(shared, record, Shape::One)?;
-    let options = write_options(shared, record, target, "PatchOptions")?;
     let media_type = header_text(request.headers(), header::CONTENT_TYPE);
     let bytes = body(request)?;
     let patch = patch::parse(&media_type, record, bytes)?;
     patch::check_kind(&patch, &target.resource)?;
+    let options = write_options(shared, record, target, "PatchOptions")?;
     let (resource, namespace, name) = (&target.resource, &record.namespace, &record.name);
     let (existed, object, warnings) = shared.write(|cluster| {
         let existed = cluster.get(resource, namespace, name).is_ok();
@@ -85,9 +100,9 @@ pub(super) fn patch(
         let object = cluster.patch(resource, namespace, name, &patch, &options);
         (existed, object, cluster.take_warnings())
     });
-    let object = object?;
-    let response = respond::object(written(existed), resource, &object, encoding);
-    Ok(respond::warned(response, &warnings))
+    let response =
+        object.map(|object| respond::object(written(existed), resource, &object, encoding));
+    Ok(warned(shared, record, response, &warnings))
 }
 
 pub(super) fn delete(

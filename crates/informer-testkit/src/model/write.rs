@@ -123,6 +123,9 @@ impl Cluster {
             remove(&mut object, "status");
         }
         custom::validate(resource, &name, &object, None, options.part)?;
+        if by_request {
+            self.warn(resource, None, &object);
+        }
         let metadata = metadata_mut(&mut object)?;
         let given = has_text(metadata, "resourceVersion");
         if given && !options.dry_run {
@@ -259,7 +262,7 @@ impl Cluster {
             }
             Ok(patched)
         });
-        self.warnings = warnings;
+        self.warnings.extend(warnings);
         patched
     }
 
@@ -352,6 +355,9 @@ impl Cluster {
         }
         keep_immutable(&before, &mut after)?;
         custom::validate(resource, name, &after, Some(&before), options.part)?;
+        if by_request {
+            self.warn(resource, Some(&before), &after);
+        }
         if let Some(status) = resource
             .empty_status()
             .filter(|_| after["status"].is_null())
