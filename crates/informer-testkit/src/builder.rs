@@ -8,6 +8,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use tokio::net::TcpListener;
 
+use crate::actors::Actors;
 use crate::fault::{Fault, FaultRule, RequestMatcher};
 use crate::model::{Cluster, ClusterOptions};
 use crate::resource::ResourceType;
@@ -67,6 +68,7 @@ pub struct ApiServerBuilder {
     resources: Vec<ResourceType>,
     cluster: Option<Cluster>,
     faults: Vec<FaultRule>,
+    actors: Actors,
 }
 
 impl Default for ApiServerBuilder {
@@ -88,6 +90,7 @@ impl Default for ApiServerBuilder {
             resources: Vec::new(),
             cluster: None,
             faults: Vec::new(),
+            actors: Actors::default(),
         }
     }
 }
@@ -189,6 +192,13 @@ impl ApiServerBuilder {
         self
     }
 
+    /// Sets which other programs of a cluster run beside the server. By default namespaces are emptied and pods end.
+    /// Those with a delay need a tokio runtime from the start, also [in memory](Self::in_memory).
+    pub fn actors(mut self, actors: Actors) -> Self {
+        self.actors = actors;
+        self
+    }
+
     /// Builds a server without a socket, which only [`ApiServer::lister_watcher`] reaches. Its clock is tokio's: in a
     /// runtime whose time is paused, hours pass in a moment and every run is repeatable, down to the order of events.
     /// Its address has port 0.
@@ -202,7 +212,7 @@ impl ApiServerBuilder {
         for resource in self.resources {
             cluster.register(resource);
         }
-        let shared = Shared::new(cluster, self.settings);
+        let shared = Shared::new(cluster, self.settings, self.actors);
         for rule in self.faults {
             shared.faults.lock().push(rule);
         }

@@ -72,6 +72,7 @@
 //! Under the HTTP layer lies [`model`]: plain data without I/O and without a clock, which can be
 //! driven directly, for instance by a simulation.
 
+mod actors;
 mod builder;
 mod builtin;
 mod encode;
@@ -95,6 +96,7 @@ mod table;
 mod time;
 mod workload;
 
+pub use self::actors::Actors;
 pub use self::builder::ApiServerBuilder;
 pub use self::fault::{Answer, Fault, RequestMatcher};
 pub use self::memory::{MemoryBody, MemoryList, MemoryListerWatcher, MemoryWatch};

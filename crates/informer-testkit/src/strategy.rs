@@ -93,6 +93,9 @@ const CREATED_BY_UPDATES: &[(&str, &str)] = &[
     ("rbac.authorization.k8s.io", "roles"),
 ];
 
+/// Kinds of which a delete without a policy orphans the dependents (`DefaultGarbageCollectionPolicy`).
+const ORPHANING: &[(&str, &str)] = &[("", "replicationcontrollers"), ("batch", "jobs")];
+
 impl ResourceType {
     /// Whether objects have a generation. Custom resources always do.
     pub(crate) fn has_generation(&self) -> bool {
@@ -109,6 +112,11 @@ impl ResourceType {
         !self.custom && self.is_in(CREATED_BY_UPDATES)
     }
 
+    /// Whether a delete that says nothing about dependents leaves them.
+    pub(crate) fn orphans_by_default(&self) -> bool {
+        !self.custom && self.version == "v1" && self.is_in(ORPHANING)
+    }
+
     fn is_in(&self, table: &[(&str, &str)]) -> bool {
         table.contains(&(self.group.as_str(), self.plural.as_str()))
     }
@@ -120,7 +128,12 @@ mod tests {
 
     #[test]
     fn tables_are_sorted_and_have_each_kind_once() {
-        for table in [GENERATIONS, VERSIONED_UPDATES, CREATED_BY_UPDATES] {
+        for table in [
+            GENERATIONS,
+            VERSIONED_UPDATES,
+            CREATED_BY_UPDATES,
+            ORPHANING,
+        ] {
             assert!(table.is_sorted_by(|a, b| a < b));
         }
     }

@@ -6,16 +6,17 @@ use bytes::Bytes;
 use http::{Request, Response, StatusCode, header};
 use http_body_util::{BodyExt, Limited};
 use hyper::body::Incoming;
-use informer_wire::{DeleteOptions, Deleted, Status, StatusCause};
+use informer_wire::{Deleted, Status};
 use jiff::Timestamp;
 use serde_json::Value;
 
 use super::body::Body;
+use super::delete_options::{check_dry_run, delete_options};
 use super::negotiate::Shape;
 use super::read::list_options;
 use super::{Target, header_text, respond};
 use crate::encode;
-use crate::model::{Part, WriteOptions};
+use crate::model::WriteOptions;
 use crate::patch;
 use crate::request::RequestRecord;
 use crate::shared::Shared;
@@ -114,16 +115,23 @@ pub(super) async fn delete(
     request: Request<Incoming>,
 ) -> Result<Response<Body>, Status> {
     let encoding = target.negotiate(shared, record, Shape::One)?;
-    let (how, options) = (
+    let (wish, options) = (
         delete_options(record, request).await?,
         options(target, false),
     );
     let (resource, namespace, name) = (&target.resource, &record.namespace, &record.name);
-    let deleted =
-        shared.write(|cluster| cluster.delete(resource, namespace, name, &how, &options))?;
-    Ok(match deleted {
+    let (deleted, gone) = shared.write(|cluster| {
+        let deleted = cluster.delete(resource, namespace, name, &wish.how, &options);
+        (deleted, cluster.get(resource, namespace, name).is_err())
+    });
+    let code = if wish.cascades_by_old_option && !gone {
+        StatusCode::ACCEPTED
+    } else {
+        StatusCode::OK
+    };
+    Ok(match deleted? {
         Deleted::Status(status) => respond::status(*status, encoding.format),
-        Deleted::Object(object) => respond::object(StatusCode::OK, resource, &object, encoding),
+        Deleted::Object(object) => respond::object(code, resource, &object, encoding),
     })
 }
 
@@ -135,13 +143,13 @@ pub(super) async fn delete_collection(
 ) -> Result<Response<Body>, Status> {
     let encoding = target.negotiate(shared, record, Shape::List)?;
     let selection = list_options(record)?;
-    let (how, options) = (
+    let (wish, options) = (
         delete_options(record, request).await?,
         options(target, false),
     );
     let (resource, namespace) = (target.resource.clone(), &record.namespace);
     let page = shared.write(|cluster| {
-        cluster.delete_collection(&resource, namespace, &selection, &how, &options)
+        cluster.delete_collection(&resource, namespace, &selection, &wish.how, &options)
     })?;
     Ok(respond::list(encode::list(resource, page, encoding)))
 }
@@ -158,88 +166,12 @@ fn write_options(
 }
 
 fn options(target: &Target, dry_run: bool) -> WriteOptions {
-    let part = if target.on_status {
-        Part::Status
-    } else {
-        Part::Main
-    };
     WriteOptions::at(Timestamp::now())
-        .part(part)
+        .part(target.part)
         .dry_run(dry_run)
 }
 
-/// Refuses dry-run directives but `All`, the only one there is.
-fn check_dry_run(kind: &str, directives: &[&str]) -> Result<(), Status> {
-    if directives.iter().all(|directive| *directive == "All") {
-        return Ok(());
-    }
-    let directives = Value::from(directives);
-    let message = format!("Unsupported value: {directives}: supported values: \"All\"");
-    let cause = StatusCause::new("FieldValueNotSupported", message).with_field("dryRun");
-    Err(status::invalid("meta.k8s.io", kind, "", vec![cause]))
-}
-
-/// Reads the options of a delete: from the body if there is one, otherwise from the query. Beside a body the query
-/// does not count.
-async fn delete_options(
-    record: &RequestRecord,
-    request: Request<Incoming>,
-) -> Result<DeleteOptions, Status> {
-    const KIND: &str = "DeleteOptions";
-    let media_type = header_text(request.headers(), header::CONTENT_TYPE);
-    let body = body(request).await?;
-    if body.is_empty() {
-        let directives: Vec<_> = record.query_values("dryRun").collect();
-        check_dry_run(KIND, &directives)?;
-        check_propagation(record.query_value("propagationPolicy"))?;
-        let mut options = DeleteOptions::default().dry_run(!directives.is_empty());
-        let text = |key| record.query_value(key).filter(|text| !text.is_empty());
-        if let Some(uid) = text("uid") {
-            options = options.only_uid(uid);
-        }
-        if let Some(version) = text("resourceVersion") {
-            options = options.only_resource_version(version);
-        }
-        return Ok(options);
-    }
-    if media_type.contains("protobuf") {
-        return Err(status::unsupported_media_type(&["application/json"]));
-    }
-    let invalid = |error| status::bad_request(format!("invalid {KIND}: {error}"));
-    let body: Value = serde_json::from_slice(&body).map_err(invalid)?;
-    if !matches!(body["kind"].as_str(), None | Some(KIND)) {
-        let kind = &body["kind"];
-        return Err(status::bad_request(format!("{kind} is no {KIND}")));
-    }
-    let directives = body["dryRun"].as_array().map(Vec::as_slice);
-    let directives = directives.unwrap_or_default().iter();
-    check_dry_run(
-        KIND,
-        &directives.filter_map(Value::as_str).collect::<Vec<_>>(),
-    )?;
-    check_propagation(body["propagationPolicy"].as_str())?;
-    serde_json::from_value(body).map_err(invalid)
-}
-
-/// Refuses propagation policies that there are not.
-fn check_propagation(policy: Option<&str>) -> Result<(), Status> {
-    let Some(policy) =
-        policy.filter(|policy| !matches!(*policy, "Foreground" | "Background" | "Orphan"))
-    else {
-        return Ok(());
-    };
-    let supported = "\"Foreground\", \"Background\", \"Orphan\", \"nil\"";
-    let message = format!("Unsupported value: {policy:?}: supported values: {supported}");
-    let cause = StatusCause::new("FieldValueNotSupported", message).with_field("propagationPolicy");
-    Err(status::invalid(
-        "meta.k8s.io",
-        "DeleteOptions",
-        "",
-        vec![cause],
-    ))
-}
-
-async fn body(request: Request<Incoming>) -> Result<Bytes, Status> {
+pub(super) async fn body(request: Request<Incoming>) -> Result<Bytes, Status> {
     let limited = Limited::new(request.into_body(), BODY_LIMIT);
     let collected = limited.collect().await.map_err(|error| {
         if error.is::<http_body_util::LengthLimitError>() {

@@ -7,6 +7,7 @@ use informer_wire::Status;
 use jiff::Timestamp;
 
 use super::collection::Collection;
+use super::feed::Feed;
 use super::object::StoredObject;
 use crate::resource::{GroupResource, Registry, ResourceType};
 use crate::status;
@@ -65,6 +66,8 @@ pub struct Cluster {
     pub(super) strict_namespaces: bool,
     pub(super) streaming_lists: bool,
     pub(super) random: fastrand::Rng,
+    /// What changed since the actors looked; kept for them alone.
+    pub(super) feed: Feed,
 }
 
 impl Cluster {
@@ -80,6 +83,7 @@ impl Cluster {
             strict_namespaces: options.strict_namespaces,
             streaming_lists: options.streaming_lists,
             random: fastrand::Rng::with_seed(options.seed),
+            feed: Feed::default(),
         };
         let known: Vec<Arc<ResourceType>> = cluster.registry.iter().cloned().collect();
         for resource in known {
@@ -193,6 +197,9 @@ impl Cluster {
     ) {
         self.revision += 1;
         let revision = self.revision;
-        self.open_collection(resource).apply(key, revision, new);
+        let collection = self.open_collection(resource);
+        let old = collection.get(key).cloned();
+        collection.apply(key, revision, new.clone());
+        self.feed.push(resource, old, new);
     }
 }

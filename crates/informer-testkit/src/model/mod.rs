@@ -8,6 +8,8 @@
 mod cluster;
 mod collection;
 mod crd;
+mod delete;
+mod feed;
 mod history;
 mod list;
 mod namespaces;
@@ -17,14 +19,18 @@ mod replica;
 mod rewind;
 mod rules;
 mod strategy;
+mod ties;
 mod token;
 mod watch;
 mod write;
 
 pub use self::cluster::{Cluster, ClusterOptions};
+pub(crate) use self::delete::{FOREGROUND, ORPHAN};
+pub(crate) use self::feed::Change;
 pub use self::list::Page;
 pub use self::object::StoredObject;
 pub use self::options::ListOptions;
 pub use self::replica::ReplicaView;
+pub(crate) use self::ties::{Owner, Ties};
 pub use self::watch::{Pull, WatchCursor, WatchEvent, WatchEventType, WatchRefusal, WatchStart};
 pub use self::write::{Part, WriteOptions};

@@ -7,6 +7,7 @@ use std::sync::OnceLock;
 use bytes::Bytes;
 use serde_json::{Map, Value};
 
+use super::ties::Ties;
 use crate::resource::ResourceType;
 
 /// The order in which a real server writes the metadata of built-in kinds; other fields follow.
@@ -46,6 +47,8 @@ pub struct StoredObject {
     /// The place of the value of `metadata` in `body`.
     metadata_at: Range<usize>,
     protobuf: Protobuf,
+    /// What ties it to others and keeps it; most objects have none.
+    ties: Option<Box<Ties>>,
 }
 
 /// The object's message in protobuf, once it was needed. It follows from the rest, so objects with and without it are
@@ -103,6 +106,7 @@ impl StoredObject {
             revision_at: marks.revision,
             metadata_at: marks.metadata,
             protobuf: Protobuf::default(),
+            ties: Ties::read(metadata),
         }
     }
 
@@ -138,6 +142,16 @@ impl StoredObject {
     /// Returns the object's labels.
     pub fn labels(&self) -> &BTreeMap<String, String> {
         &self.labels
+    }
+
+    /// Returns its owners, its finalizers and whether it is being deleted.
+    pub(crate) fn ties(&self) -> &Ties {
+        self.ties.as_deref().unwrap_or(Ties::NONE)
+    }
+
+    /// Returns the seconds that it has to end, if it is being deleted.
+    pub(crate) fn grace_period(&self) -> Option<u64> {
+        self.ties().grace_period
     }
 
     /// Returns the value of a selectable field; empty when the kind has no such field.

@@ -1,25 +1,21 @@
-//! Writes: create, replace, patch, delete, with the rules of resource versions, generations,
-//! finalizers and the status subresource.
+//! Writes: create, replace, patch, with the rules of resource versions, generations, finalizers and the status
+//! subresource.
 
 use std::sync::Arc;
 
-use informer_wire::{DeleteOptions, Deleted, Patch, Status, StatusCause};
+use informer_wire::{Patch, Status, StatusCause};
 use jiff::Timestamp;
 use serde_json::{Map, Value};
 
 use super::cluster::Cluster;
-use super::collection::Scope;
-use super::list::Page;
+use super::delete::ends;
 use super::object::{StoredObject, object_key};
-use super::options::ListOptions;
 use super::rules::{
-    check_name, check_place, check_type, check_versions, fill_defaults, has_finalizers, has_text,
-    is_marked_deleted, is_namespace, metadata_mut, protect, remove, same_but_for_version,
-    spec_differs,
+    check_name, check_place, check_type, check_versions, fill_defaults, has_text,
+    is_marked_deleted, metadata_mut, protect, remove, same_but_for_version, spec_differs,
 };
 use super::strategy::{
     check_finalizers, drop_empty, empty_status, keeps_status, other_uid, require_version,
-    returns_deleted,
 };
 use crate::resource::ResourceType;
 use crate::status;
@@ -36,6 +32,8 @@ pub enum Part {
     Main,
     /// The status alone: a request to `/status`.
     Status,
+    /// All but the status, and what holds a namespace in its `spec.finalizers`: a request to its `/finalize`.
+    Finalize,
 }
 
 /// The options of a write.
@@ -105,8 +103,11 @@ impl Cluster {
         if options.part != Part::Whole {
             check_finalizers(resource, &name, None, &object)?;
         }
-        let metadata = metadata_mut(&mut object)?;
         let key = object_key(namespace, &name);
+        if resource.namespaced {
+            self.require_namespace(resource, namespace, &name, options)?;
+        }
+        let metadata = metadata_mut(&mut object)?;
         if let Some(old) = self.collection(resource)?.get(&key) {
             let mut refusal = status::already_exists(resource, &name);
             if is_marked_deleted(&old.value(resource)) {
@@ -115,7 +116,6 @@ impl Cluster {
             return Err(refusal);
         }
         if resource.namespaced {
-            self.require_namespace(namespace, options)?;
             metadata.insert("namespace".to_owned(), namespace.into());
         } else {
             metadata.remove("namespace");
@@ -221,62 +221,6 @@ impl Cluster {
         })
     }
 
-    /// Deletes an object, or marks it for deletion while it has finalizers. A namespace takes its
-    /// contents with it, a custom resource definition its resources. Grace periods and propagation
-    /// policies are ignored.
-    ///
-    /// # Errors
-    /// 404, 409 when a precondition does not hold.
-    pub fn delete(
-        &mut self,
-        resource: &Arc<ResourceType>,
-        namespace: &str,
-        name: &str,
-        how: &DeleteOptions,
-        options: &WriteOptions,
-    ) -> Result<Deleted<Arc<StoredObject>>, Status> {
-        let options = &options.dry_run(options.dry_run || how.dry_run);
-        let old = self.get(resource, namespace, name)?;
-        check_preconditions(how, resource, &old)?;
-        let mut value = old.value(resource);
-        if has_finalizers(&value) {
-            let object = self.mark_deleted(resource, &old, &mut value, options)?;
-            return Ok(Deleted::Object(object));
-        }
-        if !options.dry_run {
-            if is_namespace(resource) && !self.empty_namespace(&old, &mut value, options)? {
-                let object = self.get(resource, namespace, name)?;
-                return Ok(Deleted::Object(object));
-            }
-            self.remove(resource, &old);
-        }
-        if options.part != Part::Whole && returns_deleted(resource) {
-            return Ok(Deleted::Object(old));
-        }
-        let status = status::deleted(resource, name, old.uid());
-        Ok(Deleted::Status(Box::new(status)))
-    }
-
-    /// Deletes every object that a list with the same options has, and returns that list.
-    ///
-    /// # Errors
-    /// Those of a list; 409 when a precondition does not hold, which each object has to meet.
-    pub fn delete_collection(
-        &mut self,
-        resource: &Arc<ResourceType>,
-        namespace: &str,
-        selection: &ListOptions,
-        how: &DeleteOptions,
-        options: &WriteOptions,
-    ) -> Result<Page, Status> {
-        let page = self.list(resource, namespace, selection)?;
-        for object in &page.items {
-            let (namespace, name) = (object.namespace(), object.name());
-            self.delete(resource, namespace, name, how, options)?;
-        }
-        Ok(page)
-    }
-
     fn update(
         &mut self,
         resource: &Arc<ResourceType>,
@@ -304,10 +248,9 @@ impl Cluster {
             metadata_mut(&mut after)?
                 .insert("generation".to_owned(), generation.saturating_add(1).into());
         }
-        if is_marked_deleted(&before) && !has_finalizers(&after) {
+        if ends(resource, &before, &after) {
             if !options.dry_run {
                 self.remove(resource, &old);
-                self.finish_namespace_of(&old);
             }
             return Ok(old);
         }
@@ -322,60 +265,6 @@ impl Cluster {
             self.adopt_definition(resource, &after);
         }
         Ok(stored)
-    }
-
-    /// Sets the deletion timestamp, unless there is one.
-    pub(super) fn mark_deleted(
-        &mut self,
-        resource: &Arc<ResourceType>,
-        old: &Arc<StoredObject>,
-        value: &mut Value,
-        options: &WriteOptions,
-    ) -> Result<Arc<StoredObject>, Status> {
-        if is_marked_deleted(value) {
-            return Ok(old.clone());
-        }
-        let metadata = metadata_mut(value)?;
-        metadata.insert("deletionTimestamp".to_owned(), rfc3339(options.now).into());
-        metadata.insert("deletionGracePeriodSeconds".to_owned(), 0.into());
-        if let Some(generation) = metadata.get("generation").and_then(Value::as_i64) {
-            metadata.insert("generation".to_owned(), generation.saturating_add(1).into());
-        }
-        let marked = Arc::new(StoredObject::encode(resource, value, self.next_revision()));
-        if !options.dry_run {
-            self.commit(resource, old.key(), Some(marked.clone()));
-        }
-        Ok(marked)
-    }
-
-    /// Removes an object for good, and what belongs to it.
-    pub(super) fn remove(&mut self, resource: &Arc<ResourceType>, old: &Arc<StoredObject>) {
-        self.drop_definition(resource, old);
-        self.commit(resource, old.key(), None);
-    }
-
-    /// Removes or marks every object of a scope.
-    pub(super) fn delete_all(
-        &mut self,
-        resource: &Arc<ResourceType>,
-        namespace: &str,
-        options: &WriteOptions,
-    ) -> Result<(), Status> {
-        let scope = Scope::new(namespace);
-        let objects: Vec<_> = self
-            .collection(resource)?
-            .live(&scope, "")
-            .cloned()
-            .collect();
-        for object in objects {
-            let mut value = object.value(resource);
-            if has_finalizers(&value) {
-                self.mark_deleted(resource, &object, &mut value, options)?;
-            } else {
-                self.remove(resource, &object);
-            }
-        }
-        Ok(())
     }
 
     fn choose_name(
@@ -438,34 +327,4 @@ impl Cluster {
             &hex[20..]
         )
     }
-}
-
-/// Checks the preconditions of a delete.
-fn check_preconditions(
-    wanted: &DeleteOptions,
-    resource: &ResourceType,
-    old: &StoredObject,
-) -> Result<(), Status> {
-    let Some(wanted) = &wanted.preconditions else {
-        return Ok(());
-    };
-    // A real server names the kind here, where other conflicts name the resource.
-    let refuse = |what: &str, wanted: &str, is: &str, perhaps: &str| {
-        let why = format!(
-            "the {what} in the precondition ({wanted}) does not match the {what} in record ({is}). The object might \
-             have been {perhaps}"
-        );
-        let mut named = resource.clone();
-        named.plural.clone_from(&resource.kind);
-        Err(status::conflict(&named, old.name(), &why))
-    };
-    if let Some(uid) = wanted.uid.as_deref().filter(|uid| *uid != old.uid()) {
-        return refuse("UID", uid, old.uid(), "deleted and then recreated");
-    }
-    let is = old.revision().to_string();
-    let version = wanted.resource_version.as_deref();
-    if let Some(version) = version.filter(|wanted| *wanted != is) {
-        return refuse("ResourceVersion", version, &is, "modified");
-    }
-    Ok(())
 }
