@@ -264,6 +264,7 @@ impl RealApiServer {
             format!("-port={}", self.port),
             format!("-keep={keep}"),
             "-control".to_owned(),
+            format!("-controllers={}", self.options.controllers),
             "--".to_owned(),
         ];
         arguments.extend_from_slice(&self.options.flags);
