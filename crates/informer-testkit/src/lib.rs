@@ -85,6 +85,7 @@
 //! Under the HTTP layer lies [`model`]: plain data without I/O and without a clock, which can be
 //! driven directly, for instance by a simulation.
 
+mod actors;
 mod builder;
 mod builtin;
 #[cfg(feature = "client")]
@@ -120,6 +121,7 @@ mod virtual_time;
 mod wait;
 mod workload;
 
+pub use self::actors::Actors;
 pub use self::builder::ApiServerBuilder;
 pub use self::clock::TestClock;
 pub use self::fault::{Answer, Fault, RequestMatcher};
