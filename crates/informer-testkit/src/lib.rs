@@ -72,10 +72,12 @@
 //! Under the HTTP layer lies [`model`]: plain data without I/O and without a clock, which can be
 //! driven directly, for instance by a simulation.
 
+mod apply;
 mod builder;
 mod builtin;
 mod encode;
 mod fault;
+mod fields;
 mod http;
 mod listener;
 mod managed_fields;

@@ -14,8 +14,9 @@ use super::body::Body;
 use super::negotiate::Shape;
 use super::read::list_options;
 use super::{Target, header_text, respond};
+use crate::apply::check_manager;
 use crate::encode;
-use crate::model::{Part, WriteOptions};
+use crate::model::{FieldManager, Part, WriteOptions};
 use crate::patch;
 use crate::request::RequestRecord;
 use crate::shared::Shared;
@@ -153,8 +154,14 @@ fn write_options(
     kind: &str,
 ) -> Result<WriteOptions, Status> {
     let directives: Vec<_> = record.query_values("dryRun").collect();
+    let manager = record.query_value("fieldManager").unwrap_or_default();
+    check_manager(kind, manager)?;
     check_dry_run(kind, &directives)?;
-    Ok(options(target, !directives.is_empty()))
+    let manager = match manager {
+        "" => FieldManager::of_user_agent(&record.user_agent),
+        manager => FieldManager::new(manager),
+    };
+    Ok(options(target, !directives.is_empty()).manager(manager))
 }
 
 fn options(target: &Target, dry_run: bool) -> WriteOptions {

@@ -31,3 +31,4 @@ pub use self::options::ListOptions;
 pub use self::replica::ReplicaView;
 pub use self::watch::{Pull, WatchCursor, WatchEvent, WatchEventType, WatchRefusal, WatchStart};
 pub use self::write::{Part, WriteOptions};
+pub use crate::apply::FieldManager;

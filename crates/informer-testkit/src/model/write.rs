@@ -19,6 +19,7 @@ use super::rules::{
     is_marked_deleted, is_namespace, keep_immutable, metadata_mut, protect, remove,
     same_but_for_version, spec_differs,
 };
+use crate::apply::{self, FieldManager};
 use crate::resource::ResourceType;
 use crate::status;
 use crate::time::rfc3339;
@@ -46,6 +47,8 @@ pub struct WriteOptions {
     pub part: Part,
     /// Whether to change nothing and only answer.
     pub dry_run: bool,
+    /// Who takes ownership of changed fields.
+    pub manager: FieldManager,
 }
 
 impl WriteOptions {
@@ -55,6 +58,7 @@ impl WriteOptions {
             now,
             part: Part::Whole,
             dry_run: false,
+            manager: FieldManager::new(""),
         }
     }
 
@@ -69,6 +73,13 @@ impl WriteOptions {
     #[must_use]
     pub fn dry_run(mut self, dry_run: bool) -> Self {
         self.dry_run = dry_run;
+        self
+    }
+
+    /// Sets who takes ownership of changed fields.
+    #[must_use]
+    pub fn manager(mut self, manager: FieldManager) -> Self {
+        self.manager = manager;
         self
     }
 }
@@ -89,8 +100,20 @@ impl Cluster {
         &mut self,
         resource: &Arc<ResourceType>,
         namespace: &str,
+        object: Value,
+        options: &WriteOptions,
+    ) -> Result<Arc<StoredObject>, Status> {
+        self.insert(resource, namespace, object, options, false)
+    }
+
+    /// Creates an object, which may come from an apply: then its owners are known.
+    fn insert(
+        &mut self,
+        resource: &Arc<ResourceType>,
+        namespace: &str,
         mut object: Value,
         options: &WriteOptions,
+        applied: bool,
     ) -> Result<Arc<StoredObject>, Status> {
         check_type(resource, &object)?;
         check_place(resource, namespace, &object)?;
@@ -139,6 +162,10 @@ impl Cluster {
             remove(&mut object, "status");
         }
         fill_defaults(resource, &mut object);
+        if !applied {
+            let owners = apply::written(resource, None, &object, options);
+            apply::set_managed_fields(&mut object, owners);
+        }
         if resource.has_generation() {
             metadata_mut(&mut object)?.insert("generation".to_owned(), 1.into());
         }
@@ -195,7 +222,7 @@ impl Cluster {
             }
             return self.create(resource, namespace, object, options);
         }
-        self.update(resource, namespace, name, options, |before| {
+        self.update(resource, namespace, name, options, false, |before| {
             let uid = |object: &Value| {
                 object["metadata"]["uid"]
                     .as_str()
@@ -228,19 +255,32 @@ impl Cluster {
             .collection(resource)?
             .get(&object_key(namespace, name))
             .is_some();
-        if let Patch::Apply { object, .. } = patch {
-            check_type(resource, object)?;
-            check_place(resource, namespace, object)?;
-            check_name(object, name)?;
-            if !exists && options.part != Part::Status {
-                let mut object = object.clone();
-                metadata_mut(&mut object)?.insert("name".to_owned(), name.into());
-                return self.create(resource, namespace, object, options);
-            }
+        let Patch::Apply { manager, .. } = patch else {
+            return self.update(resource, namespace, name, options, false, |old| {
+                crate::patch::apply(patch, resource, old)
+            });
+        };
+        let options = &options.manager(FieldManager::new(manager));
+        let apply = |live: Option<&Value>| {
+            let new = crate::patch::apply_owned(patch, resource, live, options)?;
+            check_type(resource, &new)?;
+            check_place(resource, namespace, &new)?;
+            check_name(&new, name)?;
+            Ok(new)
+        };
+        if exists || options.part == Part::Status {
+            return self.update(resource, namespace, name, options, true, |live| apply(Some(live)));
         }
-        self.update(resource, namespace, name, options, |old| {
-            crate::patch::apply(patch, resource, old)
-        })
+        let mut object = apply(None)?;
+        let metadata = metadata_mut(&mut object)?;
+        if let Some(uid) = metadata.get("uid").and_then(Value::as_str) {
+            let why = format!(
+                "uid mismatch: the provided object specified uid {uid}, and no existing object was found"
+            );
+            return Err(status::conflict(resource, name, &why));
+        }
+        metadata.insert("name".to_owned(), name.into());
+        self.insert(resource, namespace, object, options, true)
     }
 
     /// Deletes an object, or marks it for deletion while it has finalizers. A namespace takes its
@@ -312,6 +352,7 @@ impl Cluster {
         namespace: &str,
         name: &str,
         options: &WriteOptions,
+        applied: bool,
         change: impl FnOnce(&Value) -> Result<Value, Status>,
     ) -> Result<Arc<StoredObject>, Status> {
         let old = self.get(resource, namespace, name)?;
@@ -319,6 +360,10 @@ impl Cluster {
         let mut after = change(&before)?;
         // From here on both are objects with metadata, whatever the patch was.
         drop_empty(metadata_mut(&mut after)?);
+        let owners = match applied {
+            true => Some(apply::managed_fields(&after).clone()).filter(|owners| !owners.is_null()),
+            false => apply::written(resource, Some(&before), &after, options),
+        };
         check_type(resource, &after)?;
         let by_request = options.part != Part::Whole;
         if by_request {
@@ -330,6 +375,7 @@ impl Cluster {
             check_updated(resource, name, &before, &after)?;
         }
         keep_immutable(&before, &mut after)?;
+        apply::set_managed_fields(&mut after, owners);
         if let Some(status) = resource
             .empty_status()
             .filter(|_| after["status"].is_null())
@@ -352,6 +398,14 @@ impl Cluster {
         }
         self.check_definition(resource, &mut after, options)?;
         // A write that changes nothing writes nothing: the version stays, and no watch has an event.
+        let owners = apply::managed_fields(&before);
+        if apply::same_but_for_times(owners, apply::managed_fields(&after)) {
+            let mut timeless = after.clone();
+            apply::set_managed_fields(&mut timeless, Some(owners.clone()));
+            if same_but_for_version(resource, &before, &mut timeless) {
+                return Ok(old);
+            }
+        }
         if same_but_for_version(resource, &before, &mut after) {
             return Ok(old);
         }

@@ -1,10 +1,13 @@
-//! Patches: merge patch, JSON patch, strategic merge patch, and server-side apply as a merge.
+//! Patches: merge patch, JSON patch, strategic merge patch, and server-side apply.
 
 mod strategic;
 
 use informer_wire::{Patch, Status, StatusCause, StatusDetails};
 use serde_json::Value;
 
+use crate::apply::applied;
+use crate::fields::type_of;
+use crate::model::WriteOptions;
 use crate::request::RequestRecord;
 use crate::resource::ResourceType;
 use crate::status;
@@ -21,6 +24,16 @@ pub(crate) fn parse(
             status::bad_request(format!("error decoding patch, which must be JSON: {error}"))
         })
     };
+    if media_type != "application/apply-patch+yaml" && record.query_value("force").is_some() {
+        let message = "Forbidden: may not be specified for non-apply patch";
+        let cause = StatusCause::new("FieldValueForbidden", message).with_field("force");
+        return Err(status::invalid(
+            "meta.k8s.io",
+            "PatchOptions",
+            "",
+            vec![cause],
+        ));
+    }
     Ok(match media_type {
         "application/merge-patch+json" => Patch::Merge(value()?),
         "application/json-patch+json" => Patch::Json(value()?),
@@ -62,8 +75,7 @@ pub(crate) fn check_kind(patch: &Patch<Value>, resource: &ResourceType) -> Resul
     Ok(())
 }
 
-/// Returns the object with a patch applied. Server-side apply tracks no field managers: it merges, and a field that a
-/// later apply leaves out stays.
+/// Returns the object with a patch applied that is no server-side apply.
 pub(crate) fn apply(
     patch: &Patch<Value>,
     resource: &ResourceType,
@@ -77,17 +89,27 @@ pub(crate) fn apply(
             json_patch::merge(&mut patched, patch);
         }
         Patch::Json(patch) => apply_json(patch, &mut patched)?,
-        Patch::Apply { object: patch, .. } if resource.custom => {
+        Patch::Strategic(patch) => {
             require_object(patch)?;
-            json_patch::merge(&mut patched, patch);
-        }
-        Patch::Strategic(patch) | Patch::Apply { object: patch, .. } => {
-            require_object(patch)?;
-            strategic::merge(&mut patched, patch).map_err(status::bad_request)?;
+            strategic::merge(&mut patched, patch, &type_of(resource))?;
         }
         _ => return Err(status::unsupported_media_type(&[])),
     }
     Ok(patched)
+}
+
+/// Returns the object after a server-side apply, with its owners; `live` is `None` if there is none yet.
+pub(crate) fn apply_owned(
+    patch: &Patch<Value>,
+    resource: &ResourceType,
+    live: Option<&Value>,
+    options: &WriteOptions,
+) -> Result<Value, Status> {
+    let Patch::Apply { object, force, .. } = patch else {
+        return Err(status::unsupported_media_type(&[]));
+    };
+    require_object(object)?;
+    applied(resource, live, object, *force, options)
 }
 
 fn require_object(patch: &Value) -> Result<(), Status> {
@@ -129,9 +151,9 @@ mod tests {
         assert_eq!(merged, json!({"spec": {"containers": [{"name": "b"}]}}));
         let both = json!({"spec": {"containers": [{"name": "a"}, {"name": "b"}]}});
         let strategic = "application/strategic-merge-patch+json; charset=utf-8";
-        assert_eq!(patched(strategic, second).unwrap(), both);
+        let new_first = json!({"spec": {"containers": [{"name": "b"}, {"name": "a"}]}});
+        assert_eq!(patched(strategic, second).unwrap(), new_first);
         let apply = "application/apply-patch+yaml";
-        assert_eq!(patched(apply, second).unwrap(), both);
         let operations = r#"[{"op":"add","path":"/spec/containers/-","value":{"name":"b"}}]"#;
         let json = "application/json-patch+json";
         assert_eq!(patched(json, operations).unwrap(), both);

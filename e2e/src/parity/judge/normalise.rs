@@ -91,17 +91,26 @@ impl Names {
         let mut normal = Map::new();
         for (name, value) in fields {
             let value = match (name.as_str(), value) {
-                ("managedFields", _) => continue,
+                ("managedFields", Value::Array(entries)) => self.entries(entries),
                 ("resourceVersion", Value::String(text)) => match text.parse::<u64>() {
                     Ok(version) => self.rank(version),
                     Err(_) => value.clone(),
                 },
                 ("continue", Value::String(text)) if !text.is_empty() => "(token)".into(),
+                // A real server names managers in no order.
+                ("causes", Value::Array(causes)) => self.entries(causes),
                 _ => self.apply(value),
             };
             normal.insert(self.text(name), value);
         }
         normal
+    }
+
+    /// Managed fields in an order without their times.
+    fn entries(&self, entries: &[Value]) -> Value {
+        let mut normal: Vec<Value> = entries.iter().map(|entry| self.apply(entry)).collect();
+        normal.sort_by_key(ToString::to_string);
+        normal.into()
     }
 
     /// How many versions of objects there are up to this one.
