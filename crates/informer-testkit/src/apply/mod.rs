@@ -25,7 +25,7 @@ pub(crate) use self::manager::check as check_manager;
 use self::owners::Owners;
 use self::set::FieldSet;
 use self::update::Write;
-use crate::fields::{TypeRef, type_of};
+use crate::fields::{TypeRef, drop_nulls, type_of};
 use crate::model::{Part, WriteOptions};
 use crate::resource::ResourceType;
 use crate::status;
@@ -115,7 +115,7 @@ pub(crate) fn written(
     let write = write(resource, options);
     let mut owners = match options.part {
         Part::Status => Owners::parse(before),
-        _ if is_reset(given) => Some(Owners::default()),
+        _ if is_reset(resource, given) => Some(Owners::default()),
         _ => Owners::parse(given)
             .filter(|owners| !owners.is_empty())
             .or_else(|| Owners::parse(before)),
@@ -136,10 +136,10 @@ pub(crate) fn written(
     owners.write()
 }
 
-/// Whether a client asks to forget the owners: an empty list, or one empty entry.
-fn is_reset(given: &Value) -> bool {
+/// Whether a client asks to forget the owners: an empty list of a built-in kind, or one empty entry.
+fn is_reset(resource: &ResourceType, given: &Value) -> bool {
     match given.as_array().map(Vec::as_slice) {
-        Some([]) => true,
+        Some([]) => !resource.custom,
         Some([one]) => *one == json!({}),
         _ => false,
     }
@@ -206,7 +206,7 @@ pub(crate) fn applied(
         }
     });
     let (mut new, owners) = result.map_err(|conflicts| conflict::status(&conflicts))?;
-    drop_nulls(&mut new);
+    drop_nulls(&mut new, &write.of);
     if !new["metadata"].is_object() {
         new["metadata"] = json!({});
     }
@@ -240,16 +240,4 @@ fn check(resource: &ResourceType, applied: &Value, of: &TypeRef) -> Result<(), S
         place("name")
     );
     Err(Status::failure(500, "", message))
-}
-
-/// Drops fields that are null, which a real server's types do not hold.
-fn drop_nulls(value: &mut Value) {
-    match value {
-        Value::Object(fields) => {
-            fields.retain(|_, value| !value.is_null());
-            fields.values_mut().for_each(drop_nulls);
-        }
-        Value::Array(entries) => entries.iter_mut().for_each(drop_nulls),
-        _ => {}
-    }
 }

@@ -100,11 +100,30 @@ fn go(value: &Value) -> String {
     }
 }
 
+/// A value as Go's own syntax has it.
+fn go_syntax(value: &Value) -> String {
+    match value {
+        Value::Null => "interface {}(nil)".to_owned(),
+        Value::Array(entries) => {
+            let entries: Vec<String> = entries.iter().map(go_syntax).collect();
+            format!("[]interface {{}}{{{}}}", entries.join(", "))
+        }
+        Value::Object(fields) => {
+            let fields = fields
+                .iter()
+                .map(|(name, value)| format!("{name:?}:{}", go_syntax(value)));
+            let fields: Vec<String> = fields.collect();
+            format!("map[string]interface {{}}{{{}}}", fields.join(", "))
+        }
+        other => other.to_string(),
+    }
+}
+
 fn check_scalar(scalar: Scalar, value: &Value) -> Option<String> {
     let plain = value.is_string() || value.is_number() || value.is_boolean();
     let wrong = match scalar {
         Scalar::Text => {
-            (!value.is_string()).then(|| format!("string, got &value.valueUnstructured{{Value:{}}}", go(value)))
+            (!value.is_string()).then(|| format!("string, got &value.valueUnstructured{{Value:{}}}", go_syntax(value)))
         }
         Scalar::Number => (!value.is_number()).then(|| {
             let kind = match value {

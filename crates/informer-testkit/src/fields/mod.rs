@@ -2,6 +2,7 @@
 //! and by which keys the others are merged. Built-in kinds have them from a table, custom resources from their schema.
 
 mod custom;
+mod empty;
 mod table;
 
 use std::collections::BTreeMap;
@@ -10,6 +11,7 @@ use std::sync::{Arc, LazyLock};
 use serde_json::{Value, json};
 
 pub(crate) use self::custom::custom;
+pub(crate) use self::empty::{drop_empty, drop_nulls};
 use self::table::Table;
 use crate::resource::ResourceType;
 
@@ -191,6 +193,11 @@ impl TypeRef {
             of,
             atomic: self.atomic,
         }
+    }
+
+    /// Whether it says what the value is.
+    fn is_declared(&self) -> bool {
+        !matches!(self.target, Target::Deduced | Target::Untyped)
     }
 
     /// What an empty Go structure of this type writes.

@@ -20,6 +20,7 @@ use super::rules::{
     same_but_for_version, spec_differs,
 };
 use crate::apply::{self, FieldManager};
+use crate::fields;
 use crate::resource::ResourceType;
 use crate::status;
 use crate::time::rfc3339;
@@ -156,9 +157,13 @@ impl Cluster {
             metadata.remove(field);
         }
         drop_empty(metadata);
+        if by_request {
+            fields::drop_empty(resource, &mut object);
+        }
+        let metadata = metadata_mut(&mut object)?;
         metadata.insert("uid".to_owned(), self.new_uid().into());
         metadata.insert("creationTimestamp".to_owned(), rfc3339(options.now).into());
-        if options.part == Part::Main && resource.has_status && !resource.keeps_status() {
+        if by_request && resource.has_status && !resource.keeps_status() {
             remove(&mut object, "status");
         }
         fill_defaults(resource, &mut object);
@@ -268,7 +273,8 @@ impl Cluster {
             check_name(&new, name)?;
             Ok(new)
         };
-        if exists || options.part == Part::Status {
+        let creates = options.part != Part::Status || resource.is_created_by_updates();
+        if exists || !creates {
             return self.update(resource, namespace, name, options, true, |live| apply(Some(live)));
         }
         let mut object = apply(None)?;
@@ -360,6 +366,9 @@ impl Cluster {
         let mut after = change(&before)?;
         // From here on both are objects with metadata, whatever the patch was.
         drop_empty(metadata_mut(&mut after)?);
+        if options.part != Part::Whole {
+            fields::drop_empty(resource, &mut after);
+        }
         let owners = match applied {
             true => Some(apply::managed_fields(&after).clone()).filter(|owners| !owners.is_null()),
             false => apply::written(resource, Some(&before), &after, options),
