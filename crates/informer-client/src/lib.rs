@@ -68,6 +68,7 @@ mod tls;
 mod transport;
 mod user_agent;
 mod warning;
+mod write_log;
 
 pub use api::Api;
 pub use body::Body;
@@ -79,6 +80,7 @@ pub use gate::Gate;
 pub use request::RequestBuilder;
 pub use response::Response;
 pub use transport::HttpVersion;
+pub use write_log::{Write, WriteLog};
 
 // Part of our interface, so that users need not depend on them.
 pub use bytes;

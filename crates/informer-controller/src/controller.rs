@@ -18,6 +18,7 @@ use crate::reconcile::{Action, ReconcileError, ReconcileRequest};
 use crate::source::EventSource;
 use crate::status::{ControllerPhase, ControllerStatus, Record};
 use crate::worker::Worker;
+use crate::writes::{Caretaker, WRITE_DEADLINE, Writes};
 
 /// How long running reconciles may take to end after a stop, by default.
 const GRACE: Duration = Duration::from_secs(30);
@@ -42,7 +43,9 @@ pub struct Controller {
     grace: Duration,
     cache_sync_timeout: Duration,
     reconcile_timeout: Option<Duration>,
+    write_deadline: Duration,
     record: Record,
+    writes: Arc<Writes>,
     sources: Vec<Watched>,
 }
 
@@ -97,13 +100,16 @@ impl Controller {
     /// Makes a controller with this queue: one with another rate limiter, or with metrics.
     #[must_use]
     pub fn with_queue(name: &str, queue: WorkQueue<ObjectKey>) -> Self {
+        let record = Record::new(name.into());
         Self {
             queue,
             workers: 1,
             grace: GRACE,
             cache_sync_timeout: CACHE_SYNC_TIMEOUT,
             reconcile_timeout: None,
-            record: Record::new(name.into()),
+            write_deadline: WRITE_DEADLINE,
+            writes: Writes::new(record.clone()),
+            record,
             sources: Vec::new(),
         }
     }
@@ -143,13 +149,23 @@ impl Controller {
         self
     }
 
+    /// Sets how long a cache may lack what a reconcile [wrote](ReconcileRequest::client) before the object is read from
+    /// the server, the first of three times. Default: 10 s.
+    #[must_use]
+    pub const fn write_deadline(mut self, deadline: Duration) -> Self {
+        self.write_deadline = deadline;
+        self
+    }
+
     /// Queues the keys of an event source, from now on.
     ///
     /// # Errors
     /// If its informer has stopped.
     pub fn watch<K: Object>(mut self, source: EventSource<K>) -> Result<Self, RunError> {
         let informer = source.informer().clone();
-        let registration = source.feed(self.queue.clone(), self.record.clone())?;
+        let writes = Arc::clone(&self.writes);
+        let registration = source.feed(self.queue.clone(), self.record.clone(), writes)?;
+        self.writes.add_cache(Arc::new(informer.clone()));
         self.sources.push(Watched {
             informer: informer.name().into(),
             synced: Box::new(move |limit| informer.synced().deadline(limit).into_future().boxed()),
@@ -207,17 +223,24 @@ impl Controller {
             let worker = Worker {
                 queue: self.queue.clone(),
                 record: self.record.clone(),
+                writes: Arc::clone(&self.writes),
                 timeout: self.reconcile_timeout,
             };
             let reconcile = Arc::clone(&reconcile);
             group.spawn(async move { worker.run(&*reconcile).await });
         }
+        let caretaker = Caretaker {
+            writes: Arc::clone(&self.writes),
+            queue: self.queue.clone(),
+            deadline: self.write_deadline,
+        };
         let ended = tokio::select! {
             biased;
             () = stop.cancelled() => Ok(()),
             error = self.source_ended() => Err(error),
             () = join(&mut group) => Ok(()),
             () = self.record.warn_of_slow() => Ok(()),
+            () = caretaker.run() => Ok(()),
         };
         self.queue.shut_down();
         self.queue.clear();
@@ -293,6 +316,7 @@ async fn join(group: &mut JoinSet<()>) {
 
 impl Drop for Controller {
     fn drop(&mut self) {
+        self.writes.close();
         self.record.enter(ControllerPhase::Stopped);
     }
 }

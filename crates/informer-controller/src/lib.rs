@@ -45,6 +45,8 @@
 //!   An error can change that by [`ReconcileError::terminal`] or [`ReconcileError::retry_after`]; if an API server asks to
 //!   wait, the key waits as long. Warnings name the key, its failures in a row and the next try; a conflict with a concurrent
 //!   write is one from the third in a row on.
+//! - What a reconcile writes through its [request's client](ReconcileRequest::client) is in the caches before its key is
+//!   reconciled again; until then the key holds no worker.
 //! - A panic in a predicate or mapping function loses no other event.
 //! - Initial objects and resyncs have a lower priority than changes, and do not starve.
 //! - After a stop no reconcile is started, and running ones may end.
@@ -85,6 +87,7 @@ mod recorder;
 mod source;
 mod status;
 mod worker;
+mod writes;
 
 pub use conflict::{IsConflict, retry_on_conflict};
 pub use controller::{Controller, ControllerError};

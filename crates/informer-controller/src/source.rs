@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::future::ready;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 
 use informer_reflector::__private::panic_message;
 use informer_shared::{Cause, Event, Registration, RunError, SharedInformer};
@@ -12,6 +13,7 @@ use informer_wire::Resource;
 use informer_workqueue::{Priority, WorkQueue};
 
 use crate::status::Record;
+use crate::writes::Writes;
 
 type Keys<K> = Box<dyn FnMut(&K, &mut dyn FnMut(ObjectKey)) + Send>;
 type Predicate<K> = Box<dyn FnMut(&Event<K>) -> bool + Send>;
@@ -145,6 +147,7 @@ impl<K: Object> EventSource<K> {
         self,
         queue: WorkQueue<ObjectKey>,
         record: Record,
+        writes: Arc<Writes>,
     ) -> Result<Registration, RunError> {
         let Self {
             informer,
@@ -170,12 +173,11 @@ impl<K: Object> EventSource<K> {
                 }
                 if drops_deleted && matches!(event, Event::Deleted { .. }) {
                     queue.remove(&key);
+                    writes.unpark(&key);
                     return ready(());
                 }
                 let old = match &event {
-                    Event::Updated { old, new, .. } if !std::sync::Arc::ptr_eq(old, new) => {
-                        Some(old)
-                    }
+                    Event::Updated { old, new, .. } if !Arc::ptr_eq(old, new) => Some(old),
                     _ => None,
                 };
                 for object in old.into_iter().chain([event.object()]) {

@@ -38,6 +38,15 @@ pub struct ControllerStatus {
     pub failures: u64,
     /// How often a predicate or mapping function of an event source panicked.
     pub source_panics: u64,
+    /// How many keys have [writes](crate::ReconcileRequest::client) that a cache lacks.
+    pub unseen_writes: usize,
+    /// How many of these keys are to be reconciled, and wait for it.
+    pub waiting_for_writes: usize,
+    /// How many objects were read from the server because a cache lacked a write past its
+    /// [deadline](crate::Controller::write_deadline).
+    pub live_reads: u64,
+    /// How often a key went on though a cache lacked its write.
+    pub writes_given_up: u64,
     /// The last failure or panic, with its key.
     pub last_error: Option<Arc<str>>,
 }
@@ -116,6 +125,24 @@ impl Record {
             status.source_panics += 1;
             status.last_error = Some(error.into());
         });
+    }
+
+    /// Shows how many keys have writes that a cache lacks, and how many of them wait.
+    pub(crate) fn writes(&self, unseen: usize, waiting: usize) {
+        self.status.send_if_modified(|status| {
+            let before = (status.unseen_writes, status.waiting_for_writes);
+            (status.unseen_writes, status.waiting_for_writes) = (unseen, waiting);
+            before != (unseen, waiting)
+        });
+    }
+
+    pub(crate) fn read_live(&self) {
+        self.status.send_modify(|status| status.live_reads += 1);
+    }
+
+    pub(crate) fn gave_up_on_write(&self) {
+        self.status
+            .send_modify(|status| status.writes_given_up += 1);
     }
 
     /// Logs each reconcile that takes long, once. Never ends.

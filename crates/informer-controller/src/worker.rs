@@ -2,6 +2,7 @@
 
 use std::future::Future;
 use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt;
@@ -12,6 +13,7 @@ use tracing::Instrument;
 
 use crate::reconcile::{Action, ReconcileError, ReconcileRequest};
 use crate::status::Record;
+use crate::writes::Writes;
 
 /// From this conflict in a row on they are logged as warnings: others are not just a moment faster.
 const CONFLICTS: u32 = 3;
@@ -19,6 +21,7 @@ const CONFLICTS: u32 = 3;
 pub(crate) struct Worker {
     pub(crate) queue: WorkQueue<ObjectKey>,
     pub(crate) record: Record,
+    pub(crate) writes: Arc<Writes>,
     pub(crate) timeout: Option<Duration>,
 }
 
@@ -49,7 +52,17 @@ impl Worker {
         R: Future<Output = Result<Action, ReconcileError>>,
     {
         let key = work.item().clone();
-        let request = ReconcileRequest::new(key.clone(), work.failures());
+        if let Some(lacking) = self.writes.park(&key, work.priority()) {
+            tracing::debug!(
+                controller = &*self.record.name,
+                key = key.as_str(),
+                write = %lacking,
+                "key waits until the cache has its write"
+            );
+            work.finish(WorkResult::Done);
+            return;
+        }
+        let request = ReconcileRequest::new(key.clone(), work.failures(), self.writes.clone());
         let failures = work.failures().saturating_add(1);
         let running = self.record.begin(&key);
         let result = self.call(reconcile, request).await;

@@ -5,7 +5,7 @@ use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
-use jiff::Timestamp;
+use informer_wire::WallClock;
 use tokio::net::TcpListener;
 
 use crate::fault::{Fault, FaultRule, RequestMatcher};
@@ -67,6 +67,7 @@ pub struct ApiServerBuilder {
     resources: Vec<ResourceType>,
     cluster: Option<Cluster>,
     faults: Vec<FaultRule>,
+    clock: WallClock,
 }
 
 impl Default for ApiServerBuilder {
@@ -88,6 +89,7 @@ impl Default for ApiServerBuilder {
             resources: Vec::new(),
             cluster: None,
             faults: Vec::new(),
+            clock: WallClock::system(),
         }
     }
 }
@@ -171,6 +173,13 @@ impl ApiServerBuilder {
         self
     }
 
+    /// Sets the time of day: of the stamps in objects, of the log of requests, of ages in tables. The default is the
+    /// system's clock; see [`TestClock`](crate::TestClock).
+    pub fn clock(mut self, clock: impl Into<WallClock>) -> Self {
+        self.clock = clock.into();
+        self
+    }
+
     /// Serves this cluster, such as that of a stopped server. The settings of new clusters (history, namespaces, seed,
     /// first revision, streaming lists) are not applied to it.
     pub fn cluster(mut self, cluster: Cluster) -> Self {
@@ -190,20 +199,20 @@ impl ApiServerBuilder {
         self
     }
 
-    /// Builds a server without a socket, which only [`ApiServer::lister_watcher`] reaches. Its clock is tokio's: in a
-    /// runtime whose time is paused, hours pass in a moment and every run is repeatable, down to the order of events.
-    /// Its address has port 0.
+    /// Builds a server without a socket, which only clients [in this process](ApiServer::service) reach. Its waits are
+    /// tokio's: in a runtime whose time is paused, hours pass in a moment and every run is repeatable, down to the order of
+    /// events; the stamps too, with a [`TestClock`](crate::TestClock). Its address has port 0.
     pub fn in_memory(self) -> ApiServer {
         ApiServer::unconnected(self.shared())
     }
 
     fn shared(self) -> Shared {
         let cluster = self.cluster;
-        let mut cluster = cluster.unwrap_or_else(|| Cluster::new(&self.options, Timestamp::now()));
+        let mut cluster = cluster.unwrap_or_else(|| Cluster::new(&self.options, self.clock.now()));
         for resource in self.resources {
             cluster.register(resource);
         }
-        let shared = Shared::new(cluster, self.settings);
+        let shared = Shared::new(cluster, self.settings, self.clock);
         for rule in self.faults {
             shared.faults.lock().push(rule);
         }

@@ -75,6 +75,10 @@
 mod apply;
 mod builder;
 mod builtin;
+#[cfg(feature = "client")]
+mod client;
+mod clients;
+mod clock;
 mod encode;
 mod fault;
 mod fields;
@@ -87,9 +91,12 @@ mod patch;
 pub mod protobuf;
 mod replicas;
 mod request;
+mod request_body;
 mod resource;
+mod schema;
 mod selector;
 mod server;
+mod service;
 mod shared;
 pub mod status;
 mod strategy;
@@ -98,13 +105,17 @@ mod time;
 mod workload;
 
 pub use self::builder::ApiServerBuilder;
+pub use self::clock::TestClock;
 pub use self::fault::{Answer, Fault, RequestMatcher};
 pub use self::memory::{MemoryBody, MemoryList, MemoryListerWatcher, MemoryWatch};
 pub use self::request::{RequestRecord, Verb};
 pub use self::resource::ResourceType;
+pub use self::schema::FieldValidation;
 pub use self::server::{ApiServer, StreamEnd};
+pub use self::service::{ApiService, ServiceBody};
 pub use self::workload::{Changes, RunningWorkload, Workload};
 // Part of our interface, so that tests need not depend on the crate that has them.
 pub use informer_wire::{
     DeleteOptions, Deleted, Patch, Preconditions, Propagation, Status, StatusCause, StatusDetails,
+    WallClock,
 };

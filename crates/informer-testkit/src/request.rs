@@ -34,8 +34,11 @@ pub enum Verb {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RequestRecord {
-    /// The time at which it was received.
+    /// The time at which it was received, by the server's clock.
     pub time: SystemTime,
+    /// The client that sent it, by the name it was made with: see [`ApiServer::service_as`](crate::ApiServer::service_as).
+    /// Empty for others, and for all over a socket.
+    pub client: String,
     /// The HTTP method.
     pub method: String,
     /// The path, as sent.
@@ -91,7 +94,9 @@ impl RequestRecord {
 
     pub(crate) fn for_path(method: &str, path: &str) -> Self {
         Self {
-            time: SystemTime::now(),
+            // Set when it is logged.
+            time: SystemTime::UNIX_EPOCH,
+            client: String::new(),
             method: method.to_owned(),
             path: path.to_owned(),
             query: Vec::new(),

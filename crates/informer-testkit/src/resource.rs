@@ -7,6 +7,7 @@ use informer_wire::Status;
 
 use crate::builtin;
 use crate::fields::TypeRef;
+use crate::schema::Family;
 use crate::status;
 
 /// One kind of objects: the place of its collection in the API and the shape of its objects on the wire.
@@ -47,6 +48,8 @@ pub struct ResourceType {
     pub selectable: Vec<(String, String)>,
     /// The types of a custom resource's fields, if it has a schema.
     pub(crate) fields: Option<TypeRef>,
+    /// The schemas of all versions, if a definition has them.
+    pub(crate) family: Option<Arc<Family>>,
 }
 
 impl ResourceType {
@@ -71,6 +74,7 @@ impl ResourceType {
             has_status: false,
             selectable: Vec::new(),
             fields: None,
+            family: None,
         }
     }
 

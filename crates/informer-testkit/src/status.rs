@@ -112,14 +112,10 @@ pub(crate) fn unsupported_media_type(accepted: &[&str]) -> Status {
 
 /// Returns 422 with one cause or more.
 pub fn invalid(group: &str, kind: &str, name: &str, causes: Vec<StatusCause>) -> Status {
-    let mut each: Vec<String> = Vec::new();
-    for cause in &causes {
-        let text = format!("{}: {}", cause.field, cause.message);
-        // The causes say it as often as it was found, the message once.
-        if !each.contains(&text) {
-            each.push(text);
-        }
-    }
+    let each: Vec<String> = causes
+        .iter()
+        .map(|cause| format!("{}: {}", cause.field, cause.message))
+        .collect();
     let what = match each.as_slice() {
         [one] => one.clone(),
         several => format!("[{}]", several.join(", ")),

@@ -144,6 +144,15 @@ impl ResourceType {
         self.custom || self.is_in(GENERATIONS)
     }
 
+    /// The metadata whose change counts as a new generation, beside all that is no metadata.
+    pub(crate) fn counted_metadata(&self) -> Option<&'static str> {
+        match (self.group.as_str(), self.plural.as_str()) {
+            ("apps", "deployments") => Some("annotations"),
+            ("discovery.k8s.io", "endpointslices") => Some("labels"),
+            _ => None,
+        }
+    }
+
     /// Whether a replace must name the version that it replaces. That of a custom resource always must.
     pub(crate) fn needs_version(&self) -> bool {
         self.custom || self.is_in(VERSIONED_UPDATES)

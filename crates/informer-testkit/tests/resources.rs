@@ -30,7 +30,7 @@ async fn namespace_is_deleted_with_its_contents() {
     post(
         &server,
         WIDGETS,
-        json!({"metadata": {"name": "w", "finalizers": ["x/y"]}}),
+        json!({"apiVersion": "demo.example/v1", "kind": "Widget", "metadata": {"name": "w", "finalizers": ["x/y"]}}),
     )
     .await;
     let marked = delete(&server, "/api/v1/namespaces/web").await.json();
@@ -74,6 +74,10 @@ async fn definition_adds_and_removes_a_resource() {
     let gadgets = "/apis/demo.example/v1/gadgets";
     assert_eq!(get(&server, gadgets).await.code, 404);
     let definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+    let any = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
+    let size = json!({"type": "object", "properties": {"size": {"type": "integer"}}});
+    let schema =
+        json!({"openAPIV3Schema": {"type": "object", "properties": {"spec": size, "status": any}}});
     let definition = json!({
         "metadata": {"name": "gadgets.demo.example"},
         "spec": {
@@ -82,9 +86,9 @@ async fn definition_adds_and_removes_a_resource() {
             "names": {"kind": "Gadget", "plural": "gadgets", "shortNames": ["gd"]},
             "versions": [
                 {"name": "v1", "served": true, "storage": true, "subresources": {"status": {}},
-                 "selectableFields": [{"jsonPath": ".spec.size"}]},
-                {"name": "v2", "served": true, "storage": false},
-                {"name": "v3", "served": false, "storage": false},
+                 "selectableFields": [{"jsonPath": ".spec.size"}], "schema": schema},
+                {"name": "v2", "served": true, "storage": false, "schema": schema},
+                {"name": "v3", "served": false, "storage": false, "schema": schema},
             ],
         },
     });

@@ -13,6 +13,7 @@ use tokio::time::{sleep, timeout};
 use super::judge::definitions::definitions;
 use super::judge::op::Op;
 use super::judge::session::{Answer, Request, Session};
+use super::kinds::KINDS;
 
 const LIMIT: Duration = Duration::from_secs(30);
 /// A watch that sends nothing for this long has sent what there was.
@@ -51,7 +52,8 @@ impl Player {
         })
     }
 
-    /// Makes what every play needs: the definitions of the custom kinds, served.
+    /// Makes what every play needs: the definitions of the custom kinds, served, and an object behind the last of each
+    /// cluster-scoped kind, since a page with a selector says whether objects follow that it does not select.
     pub(crate) async fn prepare(&self) -> anyhow::Result<()> {
         for definition in definitions() {
             let plural = definition["spec"]["names"]["plural"].clone();
@@ -69,6 +71,11 @@ impl Player {
             timeout(LIMIT, served)
                 .await
                 .context("a definition is not served")?;
+        }
+        for kind in KINDS.iter().filter(|kind| !kind.namespaced) {
+            let last = kind.object(json!({ "name": "zz-last" }), 0);
+            self.must("POST", &kind.collection(None), Some(last))
+                .await?;
         }
         Ok(())
     }

@@ -7,6 +7,7 @@ use informer_wire::Status;
 use jiff::Timestamp;
 
 use super::collection::Collection;
+use super::custom;
 use super::object::StoredObject;
 use crate::resource::{GroupResource, Registry, ResourceType};
 use crate::status;
@@ -66,6 +67,8 @@ pub struct Cluster {
     pub(super) create_namespaces: bool,
     pub(super) streaming_lists: bool,
     pub(super) random: fastrand::Rng,
+    /// Warnings of the last write, for its response.
+    pub(super) warnings: Vec<String>,
 }
 
 impl Cluster {
@@ -81,6 +84,7 @@ impl Cluster {
             create_namespaces: options.create_namespaces,
             streaming_lists: options.streaming_lists,
             random: fastrand::Rng::with_seed(options.seed),
+            warnings: Vec::new(),
         };
         let known: Vec<Arc<ResourceType>> = cluster.registry.iter().cloned().collect();
         for resource in known {
@@ -138,8 +142,18 @@ impl Cluster {
         let key = super::object::object_key(namespace, name);
         let found = self.collection(resource)?.get(&key);
         found
-            .cloned()
+            .map(|object| custom::view(resource, object))
             .ok_or_else(|| status::not_found(resource, name))
+    }
+
+    /// Takes the warnings of the last patch.
+    pub(crate) fn take_warnings(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.warnings)
+    }
+
+    /// Notes the fields that stand twice in the bytes of the next patch.
+    pub(crate) fn note_repeated(&mut self, repeated: Vec<String>) {
+        self.warnings = repeated;
     }
 
     /// Returns the number of objects of a resource, in all namespaces.

@@ -18,11 +18,7 @@ pub(super) fn other_uid(
     is: &str,
     dry_run: bool,
 ) -> Status {
-    let root = if dry_run && is.is_empty() {
-        ""
-    } else {
-        "/registry"
-    };
+    let root = if dry_run { "" } else { "/registry" };
     let place = resource.storage_path();
     let key = object_key(namespace, name);
     let why = format!(
@@ -185,13 +181,12 @@ pub(super) fn check_updated(
     faults.invalid("metadata.name", name, path_segment(name));
     check_common(&mut faults, after);
     check_finalizer_names(&mut faults, after);
-    // Once for every kind, and once more by the kind.
-    for _ in 0..2 {
-        check_changes(&mut faults, before, after);
-    }
+    check_changes(&mut faults, before, after);
     check_standard_finalizers(&mut faults, resource, after);
     faults.refuse(resource, name)
 }
+
+const IMMUTABLE: &str = "field is immutable";
 
 /// What an update may not do to metadata.
 fn check_changes(faults: &mut Faults, before: &Value, after: &Value) {
@@ -219,8 +214,12 @@ fn check_changes(faults: &mut Faults, before: &Value, after: &Value) {
     };
     let uid = text(after, "uid");
     if !uid.is_empty() && uid != text(before, "uid") {
-        let why = "field is immutable".to_owned();
-        faults.invalid("metadata.uid", &uid, [why]);
+        faults.invalid("metadata.uid", &uid, [IMMUTABLE.to_owned()]);
+    }
+    let deleted = text(after, "deletionTimestamp");
+    if !deleted.is_empty() && !is_marked_deleted(before) {
+        let field = "metadata.deletionTimestamp";
+        faults.invalid(field, &deleted, [IMMUTABLE.to_owned()]);
     }
 }
 

@@ -8,6 +8,7 @@
 mod cluster;
 mod collection;
 mod crd;
+mod custom;
 mod history;
 mod list;
 mod metadata;

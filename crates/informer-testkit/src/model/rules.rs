@@ -175,7 +175,9 @@ pub(super) fn spec_differs(resource: &ResourceType, before: &Value, after: &Valu
         }
         object
     };
+    let counted = resource.counted_metadata();
     spec(before) != spec(after)
+        || counted.is_some_and(|field| before["metadata"][field] != after["metadata"][field])
 }
 
 pub(super) fn same_but_for_version(

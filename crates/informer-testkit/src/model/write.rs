@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 
 use super::cluster::Cluster;
 use super::collection::Scope;
+use super::custom;
 use super::list::Page;
 use super::metadata::{check_created, check_updated, drop_empty, other_uid, require_version};
 use super::names::path_segment;
@@ -22,6 +23,7 @@ use super::rules::{
 use crate::apply::{self, FieldManager};
 use crate::fields;
 use crate::resource::ResourceType;
+use crate::schema::{self, FieldValidation};
 use crate::status;
 use crate::time::rfc3339;
 
@@ -50,6 +52,8 @@ pub struct WriteOptions {
     pub dry_run: bool,
     /// Who takes ownership of changed fields.
     pub manager: FieldManager,
+    /// What a patch does with unknown fields in its result.
+    pub field_validation: FieldValidation,
 }
 
 impl WriteOptions {
@@ -60,6 +64,7 @@ impl WriteOptions {
             part: Part::Whole,
             dry_run: false,
             manager: FieldManager::new(""),
+            field_validation: FieldValidation::Ignore,
         }
     }
 
@@ -67,6 +72,13 @@ impl WriteOptions {
     #[must_use]
     pub fn part(mut self, part: Part) -> Self {
         self.part = part;
+        self
+    }
+
+    /// Sets what a patch does with unknown fields in its result.
+    #[must_use]
+    pub fn field_validation(mut self, validation: FieldValidation) -> Self {
+        self.field_validation = validation;
         self
     }
 
@@ -118,6 +130,7 @@ impl Cluster {
     ) -> Result<Arc<StoredObject>, Status> {
         check_type(resource, &object)?;
         check_place(resource, namespace, &object)?;
+        custom::shape(resource, &mut object)?;
         let by_request = options.part != Part::Whole;
         if resource.namespaced {
             self.check_namespace(namespace, by_request)?;
@@ -130,6 +143,10 @@ impl Cluster {
             check_created(resource, &name, &object)?;
             return Err(status::bad_request(format!("{name:?} cannot be a name")));
         }
+        if options.part == Part::Main && resource.has_status && !resource.keeps_status() {
+            remove(&mut object, "status");
+        }
+        custom::validate(resource, &name, &object, None, options.part)?;
         let metadata = metadata_mut(&mut object)?;
         let given = has_text(metadata, "resourceVersion");
         if given && !options.dry_run {
@@ -163,9 +180,6 @@ impl Cluster {
         let metadata = metadata_mut(&mut object)?;
         metadata.insert("uid".to_owned(), self.new_uid().into());
         metadata.insert("creationTimestamp".to_owned(), rfc3339(options.now).into());
-        if by_request && resource.has_status && !resource.keeps_status() {
-            remove(&mut object, "status");
-        }
         fill_defaults(resource, &mut object);
         if !applied {
             let owners = apply::written(resource, None, &object, options);
@@ -174,25 +188,21 @@ impl Cluster {
         if resource.has_generation() {
             metadata_mut(&mut object)?.insert("generation".to_owned(), 1.into());
         }
-        self.check_definition(resource, &mut object, options)?;
+        self.check_definition(resource, &mut object, None, options)?;
         if options.dry_run {
             // What is not stored has no version, or that of the request.
             let version = object["metadata"]["resourceVersion"].as_str();
             let revision = version.and_then(|version| version.parse().ok());
-            let answer = StoredObject::encode(resource, &object, revision.unwrap_or_default());
-            return Ok(Arc::new(answer));
+            let answer = custom::encode(resource, &object, revision.unwrap_or_default());
+            return Ok(custom::view(resource, &answer));
         }
         if resource.namespaced {
             self.ensure_namespace(namespace, options)?;
         }
-        let stored = Arc::new(StoredObject::encode(
-            resource,
-            &object,
-            self.next_revision(),
-        ));
+        let stored = custom::encode(resource, &object, self.next_revision());
         self.commit(resource, &key, Some(stored.clone()));
         self.adopt_definition(resource, &object);
-        Ok(stored)
+        Ok(custom::view(resource, &stored))
     }
 
     /// Replaces an object. With a resource version in it, only that version is replaced. By request, some kinds are
@@ -260,33 +270,40 @@ impl Cluster {
             .collection(resource)?
             .get(&object_key(namespace, name))
             .is_some();
-        let Patch::Apply { manager, .. } = patch else {
-            return self.update(resource, namespace, name, options, false, |old| {
-                crate::patch::apply(patch, resource, old)
-            });
+        let (applies, options) = match patch {
+            Patch::Apply { manager, .. } => (true, &options.manager(FieldManager::new(manager))),
+            _ => (false, options),
         };
-        let options = &options.manager(FieldManager::new(manager));
-        let apply = |live: Option<&Value>| {
-            let new = crate::patch::apply_owned(patch, resource, live, options)?;
-            check_type(resource, &new)?;
-            check_place(resource, namespace, &new)?;
-            check_name(&new, name)?;
-            Ok(new)
+        let repeated = self.take_warnings();
+        let mut warnings = Vec::new();
+        let change = |live: Option<&Value>| {
+            let mut patched = crate::patch::apply(patch, resource, live, options)?;
+            if applies {
+                check_type(resource, &patched)?;
+                check_place(resource, namespace, &patched)?;
+                check_name(&patched, name)?;
+            }
+            if options.part != Part::Whole {
+                let validation = options.field_validation;
+                warnings =
+                    schema::check_patched(resource, patch, &mut patched, validation, repeated)?;
+            }
+            Ok(patched)
         };
-        let creates = options.part != Part::Status || resource.is_created_by_updates();
-        if exists || !creates {
-            return self.update(resource, namespace, name, options, true, |live| apply(Some(live)));
-        }
-        let mut object = apply(None)?;
-        let metadata = metadata_mut(&mut object)?;
-        if let Some(uid) = metadata.get("uid").and_then(Value::as_str) {
-            let why = format!(
-                "uid mismatch: the provided object specified uid {uid}, and no existing object was found"
-            );
-            return Err(status::conflict(resource, name, &why));
-        }
-        metadata.insert("name".to_owned(), name.into());
-        self.insert(resource, namespace, object, options, true)
+        let creates = applies && (options.part != Part::Status || resource.is_created_by_updates());
+        let patched = if exists || !creates {
+            self.update(resource, namespace, name, options, applies, |live| change(Some(live)))
+        } else {
+            change(None).and_then(|object| {
+                let uid = object["metadata"]["uid"].as_str();
+                if let Some(uid) = uid.filter(|uid| !uid.is_empty()) {
+                    return Err(absent_uid(resource, name, uid));
+                }
+                self.insert(resource, namespace, object, options, true)
+            })
+        };
+        self.warnings = warnings;
+        patched
     }
 
     /// Deletes an object, or marks it for deletion while it has finalizers. A namespace takes its
@@ -364,6 +381,7 @@ impl Cluster {
         let old = self.get(resource, namespace, name)?;
         let before = old.value(resource);
         let mut after = change(&before)?;
+        custom::shape(resource, &mut after)?;
         // From here on both are objects with metadata, whatever the patch was.
         drop_empty(metadata_mut(&mut after)?);
         if options.part != Part::Whole {
@@ -385,6 +403,7 @@ impl Cluster {
         }
         keep_immutable(&before, &mut after)?;
         apply::set_managed_fields(&mut after, owners);
+        custom::validate(resource, name, &after, Some(&before), options.part)?;
         if let Some(status) = resource
             .empty_status()
             .filter(|_| after["status"].is_null())
@@ -392,7 +411,8 @@ impl Cluster {
             after["status"] = status;
         }
         let generation = before["metadata"]["generation"].as_i64();
-        if let Some(generation) = generation.filter(|_| spec_differs(resource, &before, &after)) {
+        let counts = options.part != Part::Status && spec_differs(resource, &before, &after);
+        if let Some(generation) = generation.filter(|_| counts) {
             metadata_mut(&mut after)?
                 .insert("generation".to_owned(), generation.saturating_add(1).into());
         }
@@ -405,26 +425,30 @@ impl Cluster {
             let last = StoredObject::encode(resource, &after, old.revision());
             return Ok(Arc::new(last));
         }
-        self.check_definition(resource, &mut after, options)?;
+        self.check_definition(resource, &mut after, Some(&before), options)?;
         // A write that changes nothing writes nothing: the version stays, and no watch has an event.
         let owners = apply::managed_fields(&before);
         if apply::same_but_for_times(owners, apply::managed_fields(&after)) {
             let mut timeless = after.clone();
             apply::set_managed_fields(&mut timeless, Some(owners.clone()));
-            if same_but_for_version(resource, &before, &mut timeless) {
+            if same_but_for_version(resource, &before, &mut timeless)
+                && self.is_stored(resource, old.key(), &timeless)
+            {
                 return Ok(old);
             }
         }
-        if same_but_for_version(resource, &before, &mut after) {
+        if same_but_for_version(resource, &before, &mut after)
+            && self.is_stored(resource, old.key(), &after)
+        {
             return Ok(old);
         }
         let revision = self.revision_of(options, &old);
-        let stored = Arc::new(StoredObject::encode(resource, &after, revision));
+        let stored = custom::encode(resource, &after, revision);
         if !options.dry_run {
             self.commit(resource, old.key(), Some(stored.clone()));
             self.adopt_definition(resource, &after);
         }
-        Ok(stored)
+        Ok(custom::view(resource, &stored))
     }
 
     /// The revision of an object that is being changed: a dry run leaves it as it is.
@@ -453,11 +477,11 @@ impl Cluster {
             metadata.insert("generation".to_owned(), generation.saturating_add(1).into());
         }
         let revision = self.revision_of(options, old);
-        let marked = Arc::new(StoredObject::encode(resource, value, revision));
+        let marked = custom::encode(resource, value, revision);
         if !options.dry_run {
             self.commit(resource, old.key(), Some(marked.clone()));
         }
-        Ok(marked)
+        Ok(custom::view(resource, &marked))
     }
 
     /// Removes an object for good, and what belongs to it.
@@ -480,6 +504,7 @@ impl Cluster {
             .cloned()
             .collect();
         for object in objects {
+            let object = custom::view(resource, &object);
             let mut value = object.value(resource);
             if has_finalizers(&value) {
                 self.mark_deleted(resource, &object, &mut value, options)?;
@@ -524,6 +549,14 @@ impl Cluster {
             &hex[20..]
         )
     }
+}
+
+/// 409: an apply names a UID, but there is no object.
+fn absent_uid(resource: &ResourceType, name: &str, uid: &str) -> Status {
+    let why = format!(
+        "uid mismatch: the provided object specified uid {uid}, and no existing object was found"
+    );
+    status::conflict(resource, name, &why)
 }
 
 /// Checks the preconditions of a delete.

@@ -75,14 +75,15 @@ pub(crate) fn check_kind(patch: &Patch<Value>, resource: &ResourceType) -> Resul
     Ok(())
 }
 
-/// Returns the object with a patch applied that is no server-side apply.
+/// Returns the object with a patch applied; `live` is `None` if there is none yet, which only an apply takes.
 pub(crate) fn apply(
     patch: &Patch<Value>,
     resource: &ResourceType,
-    object: &Value,
+    live: Option<&Value>,
+    options: &WriteOptions,
 ) -> Result<Value, Status> {
     check_kind(patch, resource)?;
-    let mut patched = object.clone();
+    let mut patched = live.cloned().unwrap_or_default();
     match patch {
         Patch::Merge(patch) => {
             require_object(patch)?;
@@ -93,23 +94,13 @@ pub(crate) fn apply(
             require_object(patch)?;
             strategic::merge(&mut patched, patch, &type_of(resource))?;
         }
+        Patch::Apply { object, force, .. } => {
+            require_object(object)?;
+            return applied(resource, live, object, *force, options);
+        }
         _ => return Err(status::unsupported_media_type(&[])),
     }
     Ok(patched)
-}
-
-/// Returns the object after a server-side apply, with its owners; `live` is `None` if there is none yet.
-pub(crate) fn apply_owned(
-    patch: &Patch<Value>,
-    resource: &ResourceType,
-    live: Option<&Value>,
-    options: &WriteOptions,
-) -> Result<Value, Status> {
-    let Patch::Apply { object, force, .. } = patch else {
-        return Err(status::unsupported_media_type(&[]));
-    };
-    require_object(object)?;
-    applied(resource, live, object, *force, options)
 }
 
 fn require_object(patch: &Value) -> Result<(), Status> {
@@ -138,13 +129,14 @@ mod tests {
 
     #[test]
     fn media_type_decides_the_kind_of_patch() {
+        let options = WriteOptions::at(jiff::Timestamp::UNIX_EPOCH);
         let pods = Registry::with_builtin().resolve("pods").unwrap();
         let pod = json!({"spec": {"containers": [{"name": "a"}]}});
         let record =
             RequestRecord::parse("PATCH", "/api/v1/namespaces/n/pods/a", "fieldManager=me");
         let patched = |media_type: &str, body: &str| {
             let patch = parse(media_type, &record, body.as_bytes())?;
-            apply(&patch, &pods, &pod)
+            apply(&patch, &pods, Some(&pod), &options)
         };
         let second = r#"{"spec":{"containers":[{"name":"b"}]}}"#;
         let merged = patched("application/merge-patch+json", second).unwrap();
@@ -176,6 +168,7 @@ mod tests {
     fn custom_resource_takes_no_strategic_patch() {
         let widgets = ResourceType::new("demo.example", "v1", "Widget", "widgets");
         let patch = Patch::Strategic(json!({}));
-        assert_eq!(apply(&patch, &widgets, &json!({})).unwrap_err().code, 415);
+        let options = WriteOptions::at(jiff::Timestamp::UNIX_EPOCH);
+        assert_eq!(apply(&patch, &widgets, None, &options).unwrap_err().code, 415);
     }
 }

@@ -254,7 +254,7 @@ impl Making {
             if self.chance(50) {
                 finalizers.swap(0, 1);
             }
-            finalizers.truncate(self.rng.usize(..=2));
+            finalizers.truncate(self.rng.usize(1..=2));
             metadata["finalizers"] = finalizers.into();
         }
         if self.chance(8) {

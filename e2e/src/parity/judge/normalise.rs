@@ -92,13 +92,14 @@ impl Names {
         for (name, value) in fields {
             let value = match (name.as_str(), value) {
                 ("managedFields", Value::Array(entries)) => self.entries(entries),
+                // No version at all, which a real server repeats in a dry run.
+                ("resourceVersion", Value::String(text)) if text == "0" => continue,
+                ("causes", Value::Array(causes)) => self.causes(causes),
                 ("resourceVersion", Value::String(text)) => match text.parse::<u64>() {
                     Ok(version) => self.rank(version),
                     Err(_) => value.clone(),
                 },
                 ("continue", Value::String(text)) if !text.is_empty() => "(token)".into(),
-                // A real server names managers in no order.
-                ("causes", Value::Array(causes)) => self.entries(causes),
                 _ => self.apply(value),
             };
             normal.insert(self.text(name), value);
@@ -111,6 +112,20 @@ impl Names {
         let mut normal: Vec<Value> = entries.iter().map(|entry| self.apply(entry)).collect();
         normal.sort_by_key(ToString::to_string);
         normal.into()
+    }
+
+    /// Each cause once, since a real server's checks overlap; it names managers in no order.
+    fn causes(&self, causes: &[Value]) -> Value {
+        let mut each: Vec<Value> = Vec::new();
+        for cause in causes.iter().map(|cause| self.apply(cause)) {
+            if !each.contains(&cause) {
+                each.push(cause);
+            }
+        }
+        if each.iter().any(|cause| cause["reason"] == "FieldManagerConflict") {
+            each.sort_by_key(ToString::to_string);
+        }
+        Value::Array(each)
     }
 
     /// How many versions of objects there are up to this one.
@@ -155,7 +170,8 @@ impl Names {
 }
 
 fn version(metadata: &Map<String, Value>) -> Option<u64> {
-    metadata.get("resourceVersion")?.as_str()?.parse().ok()
+    let version = metadata.get("resourceVersion")?.as_str()?.parse().ok()?;
+    (version > 0).then_some(version)
 }
 
 fn is_uid(text: &str) -> bool {
