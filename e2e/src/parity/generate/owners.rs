@@ -343,7 +343,7 @@ impl Making {
             }
             "deployments" => {
                 if self.chance(30) {
-                    part["spec"]["replicas"] = self.rng.u8(..3).into();
+                    part["spec"]["minReadySeconds"] = self.rng.u8(1..4).into();
                 }
                 if self.chance(60) {
                     let mut container = json!({ "name": "c" });
