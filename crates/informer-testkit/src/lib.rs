@@ -74,6 +74,7 @@
 
 mod builder;
 mod builtin;
+mod definition;
 mod encode;
 mod fault;
 mod http;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use informer_wire::Status;
 
 use crate::builtin;
+use crate::definition::Definition;
 use crate::status;
 
 /// One kind of objects: the place of its collection in the API and the shape of its objects on the wire.
@@ -44,6 +45,8 @@ pub struct ResourceType {
     /// The fields a field selector may name beside `metadata.name` and `metadata.namespace`, each
     /// with the value an object without that field has.
     pub selectable: Vec<(String, String)>,
+    /// What its definition says beside the names, if it is a custom resource.
+    pub(crate) definition: Definition,
 }
 
 impl ResourceType {
@@ -67,6 +70,7 @@ impl ResourceType {
             custom: true,
             has_status: false,
             selectable: Vec::new(),
+            definition: Definition::default(),
         }
     }
 

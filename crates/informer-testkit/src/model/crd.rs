@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use super::cluster::Cluster;
 use super::object::StoredObject;
 use super::write::WriteOptions;
+use crate::definition::Definition;
 use crate::resource::ResourceType;
 use crate::status;
 use crate::time::rfc3339;
@@ -143,6 +144,7 @@ fn resource_types(definition: &Value) -> Result<Vec<ResourceType>, Status> {
                 defined.list_kind = list_kind.to_owned();
             }
             defined.namespaced = scope == "Namespaced";
+            defined.definition = Definition::of(definition, version);
             defined.has_status = version["subresources"]["status"].is_object();
             defined
         })
