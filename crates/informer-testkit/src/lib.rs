@@ -84,6 +84,7 @@ mod memory;
 pub mod model;
 mod patch;
 pub mod protobuf;
+mod rare;
 mod replicas;
 mod request;
 mod request_body;
@@ -95,6 +96,7 @@ pub mod status;
 mod strategy;
 mod table;
 mod time;
+mod virtual_resource;
 mod workload;
 
 pub use self::builder::ApiServerBuilder;

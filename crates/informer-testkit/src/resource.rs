@@ -7,6 +7,7 @@ use informer_wire::Status;
 
 use crate::builtin;
 use crate::definition::Definition;
+use crate::rare;
 use crate::status;
 
 /// One kind of objects: the place of its collection in the API and the shape of its objects on the wire.
@@ -138,6 +139,20 @@ impl ResourceType {
         !(self.plural == "events" && matches!(self.group.as_str(), "" | "events.k8s.io"))
     }
 
+    /// Whether there is a `/scale` subresource.
+    pub(crate) fn has_scale(&self) -> bool {
+        const KINDS: [(&str, &str); 4] = [
+            ("", "replicationcontrollers"),
+            ("apps", "deployments"),
+            ("apps", "replicasets"),
+            ("apps", "statefulsets"),
+        ];
+        match self.custom {
+            true => self.definition.scale.is_some(),
+            false => KINDS.contains(&(self.group.as_str(), self.plural.as_str())),
+        }
+    }
+
     fn answers_to(&self, name: &str) -> bool {
         self.plural == name
             || self.singular == name
@@ -165,6 +180,7 @@ impl Registry {
         Self {
             types: builtin::resource_types()
                 .into_iter()
+                .chain(rare::resource_types())
                 .map(Arc::new)
                 .collect(),
         }

@@ -8,6 +8,7 @@ mod openapi;
 mod read;
 mod respond;
 mod stream;
+mod subresource;
 mod write;
 
 use std::sync::Arc;
@@ -197,14 +198,29 @@ impl Target {
 async fn resource(
     shared: &Arc<Shared>,
     record: &RequestRecord,
-    request: Option<Request<Incoming>>,
+    mut request: Option<Request<Incoming>>,
     tweak: Tweak,
 ) -> Result<Response<Body>, Status> {
+    if let Some(answer) = subresource::answer(shared, record, &mut request).await {
+        return answer;
+    }
     let target = target(shared, record)?;
+    let answer = stored(shared, record, request, tweak, &target).await?;
+    Ok(respond::with_deprecation(answer, &target.resource))
+}
+
+/// Answers a request for stored objects.
+async fn stored(
+    shared: &Arc<Shared>,
+    record: &RequestRecord,
+    request: Option<Request<Incoming>>,
+    tweak: Tweak,
+    target: &Target,
+) -> Result<Response<Body>, Status> {
     match record.verb {
-        Verb::Get => return read::get(shared, record, &target),
-        Verb::List => return read::list(shared, record, &target),
-        Verb::Watch => return read::watch(shared, record, &target, tweak),
+        Verb::Get => return read::get(shared, record, target),
+        Verb::List => return read::list(shared, record, target),
+        Verb::Watch => return read::watch(shared, record, target, tweak),
         _ => {}
     }
     let Some(request) = request else {
@@ -212,16 +228,20 @@ async fn resource(
     };
     match record.verb {
         Verb::Create if record.name.is_empty() => {
-            write::create(shared, record, &target, request).await
+            write::create(shared, record, target, request).await
         }
         Verb::Update if !record.name.is_empty() => {
-            write::replace(shared, record, &target, request).await
+            write::replace(shared, record, target, request).await
         }
         Verb::Patch if !record.name.is_empty() => {
-            write::patch(shared, record, &target, request).await
+            write::patch(shared, record, target, request).await
         }
-        Verb::Delete => write::delete(shared, record, &target, request).await,
-        Verb::DeleteCollection => write::delete_collection(shared, record, &target, request).await,
+        Verb::Delete => write::delete(shared, record, target, request).await,
+        // As on a real server, where one alone may take its contents with it.
+        Verb::DeleteCollection if record.resource == "namespaces" && record.group.is_empty() => {
+            Err(status::method_not_allowed())
+        }
+        Verb::DeleteCollection => write::delete_collection(shared, record, target, request).await,
         _ => Err(status::method_not_allowed()),
     }
 }

@@ -154,9 +154,14 @@ fn write_options(
     target: &Target,
     kind: &str,
 ) -> Result<WriteOptions, Status> {
+    Ok(options(target, is_dry_run(record, kind)?))
+}
+
+/// Reads from the query whether a write is to change nothing.
+pub(super) fn is_dry_run(record: &RequestRecord, kind: &str) -> Result<bool, Status> {
     let directives: Vec<_> = record.query_values("dryRun").collect();
     request_body::check_dry_run(kind, &directives)?;
-    Ok(options(target, !directives.is_empty()))
+    Ok(!directives.is_empty())
 }
 
 fn options(target: &Target, dry_run: bool) -> WriteOptions {
@@ -179,7 +184,7 @@ async fn delete_options(
     request_body::delete_options(record, &media_type, &body(request).await?)
 }
 
-async fn body(request: Request<Incoming>) -> Result<Bytes, Status> {
+pub(super) async fn body(request: Request<Incoming>) -> Result<Bytes, Status> {
     let limited = Limited::new(request.into_body(), BODY_LIMIT);
     let collected = limited.collect().await.map_err(|error| {
         if error.is::<http_body_util::LengthLimitError>() {

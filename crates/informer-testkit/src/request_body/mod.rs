@@ -291,7 +291,8 @@ fn convertible(resource: &ResourceType, version: &str, kind: &str) -> Result<(),
         );
         return Err(unhandled(resource, version, kind, &why));
     }
-    if version != expected {
+    // Evictions are taken in every version there was.
+    if version != expected && kind != "Eviction" {
         return Err(other_version(version, &expected));
     }
     Ok(())

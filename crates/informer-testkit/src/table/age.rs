@@ -6,7 +6,7 @@ use serde_json::Value;
 const UNKNOWN: &str = "<unknown>";
 
 /// Returns the age of an object.
-pub(super) fn since_creation(object: &Value) -> Value {
+pub(crate) fn since_creation(object: &Value) -> Value {
     since(&object["metadata"]["creationTimestamp"])
 }
 

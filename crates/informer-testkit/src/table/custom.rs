@@ -52,7 +52,7 @@ pub(super) fn cells(resource: &ResourceType, object: &Value) -> Vec<Value> {
 
 /// Returns the value at a path of plain steps, such as `.spec.size` or `.status.conditions[0].type`; of conditions also
 /// the one of a type: `.status.conditions[?(@.type=="Ready")].status`. Other paths have none.
-pub(super) fn at(object: &Value, path: &str) -> Value {
+pub(crate) fn at(object: &Value, path: &str) -> Value {
     let mut value = object;
     let mut rest = path;
     while !rest.is_empty() {

@@ -10,7 +10,10 @@ mod workloads;
 
 use serde_json::{Value, json};
 
+pub(crate) use self::age::since_creation as age;
 use self::columns::{Column, columns};
+pub(crate) use self::custom::at;
+pub(crate) use self::text::{NONE, labels, selector};
 use crate::model::StoredObject;
 use crate::resource::ResourceType;
 

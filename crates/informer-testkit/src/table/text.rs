@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-pub(super) const NONE: &str = "<none>";
+pub(crate) const NONE: &str = "<none>";
 pub(super) const UNSET: &str = "<unset>";
 
 /// Returns a text, or another if there is none.
@@ -48,7 +48,7 @@ pub(super) fn joined(list: &Value, field: &str, by: &str) -> String {
 }
 
 /// Writes a map as `a=b,c=d`.
-pub(super) fn labels(map: &Value) -> String {
+pub(crate) fn labels(map: &Value) -> String {
     let pairs = map.as_object().into_iter().flatten();
     let mut pairs: Vec<String> = pairs
         .map(|(key, value)| format!("{key}={}", plain(value)))
@@ -61,7 +61,7 @@ pub(super) fn labels(map: &Value) -> String {
 }
 
 /// Writes a label selector.
-pub(super) fn selector(selector: &Value) -> String {
+pub(crate) fn selector(selector: &Value) -> String {
     let pairs = selector["matchLabels"].as_object().into_iter().flatten();
     let mut all: Vec<(String, String)> = pairs
         .map(|(key, value)| (key.clone(), format!("{key}={}", plain(value))))
