@@ -46,8 +46,11 @@
 //! - **Writes**: create, replace, JSON, merge and strategic merge patch, delete with finalizers
 //!   and preconditions, deletion of collections, the `/status` subresource, dry runs. Namespaces
 //!   are created when needed, and deleted with their contents.
-//! - **`kubectl`** works against it: discovery, `get`, `apply`, `delete`; see
-//!   [`ApiServer::kubeconfig`].
+//! - **Bodies** in JSON, YAML and protobuf; what cannot be read is refused in a real server's words.
+//! - **Subresources**: `/status`, `/scale` (also of custom resources), evictions that spend disruption budgets,
+//!   bindings, tokens; reviews of access, which allow everything.
+//! - **`kubectl`** works against it: `cargo xtask e2e kubectl` compares what 200 of its commands say with what they say
+//!   of a real server, to the columns of tables and the fields of `explain`; see [`ApiServer::kubeconfig`].
 //! - **Faults**: one [`Fault`] for each request that fits a [`RequestMatcher`];
 //!   [`ApiServer::end_watches`] for the streams that are open.
 //! - **Replicas** that are behind, and **rewinds** of the whole history.
@@ -57,11 +60,10 @@
 //!
 //! # What it does not do
 //!
-//! There is no TLS, no compression and no YAML. It sends protobuf, but accepts none: a request with it is
-//! answered with 415, which rules out those commands of `kubectl` that send typed objects, such as
-//! `kubectl create configmap`. There is no authorisation beyond one bearer
-//! token, no admission, no validation against schemas, no conversion between versions, no
-//! subresource but `/status`, no garbage collection by owner references, and no controller runs.
+//! There is no TLS and no compression. Custom resources, their definitions and API services are not taken in protobuf.
+//! There is no authorisation beyond one bearer token, no admission, no validation against schemas, no conversion
+//! between versions, no garbage collection by owner references, and no controller runs. Its OpenAPI has fields and
+//! types, without descriptions.
 //! Objects get few defaults: the phase of pods and namespaces. Server-side apply merges without
 //! keeping track of owners; managed fields are stored as they are sent. The core group's events
 //! and those of `events.k8s.io` are two resources here. A revision that lies ahead is refused at

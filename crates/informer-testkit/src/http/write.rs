@@ -34,7 +34,7 @@ pub(super) async fn create(
 ) -> Result<Response<Body>, Status> {
     let encoding = target.negotiate(shared, record, Shape::One)?;
     let options = write_options(record, target, "CreateOptions")?;
-    let object = object(request, &target.resource).await?;
+    let object = object(shared, request, &target.resource).await?;
     let resource = &target.resource;
     let object =
         shared.write(|cluster| cluster.create(resource, &record.namespace, object, &options))?;
@@ -54,7 +54,7 @@ pub(super) async fn replace(
 ) -> Result<Response<Body>, Status> {
     let encoding = target.negotiate(shared, record, Shape::One)?;
     let options = write_options(record, target, "UpdateOptions")?;
-    let object = object(request, &target.resource).await?;
+    let object = object(shared, request, &target.resource).await?;
     let (resource, namespace, name) = (&target.resource, &record.namespace, &record.name);
     let (existed, object) = shared.write(|cluster| {
         let existed = cluster.get(resource, namespace, name).is_ok();
@@ -117,7 +117,7 @@ pub(super) async fn delete(
 ) -> Result<Response<Body>, Status> {
     let encoding = target.negotiate(shared, record, Shape::One)?;
     let (how, options) = (
-        delete_options(record, request).await?,
+        delete_options(shared, record, request).await?,
         options(target, false),
     );
     let (resource, namespace, name) = (&target.resource, &record.namespace, &record.name);
@@ -138,7 +138,7 @@ pub(super) async fn delete_collection(
     let encoding = target.negotiate(shared, record, Shape::List)?;
     let selection = list_options(record)?;
     let (how, options) = (
-        delete_options(record, request).await?,
+        delete_options(shared, record, request).await?,
         options(target, false),
     );
     let (resource, namespace) = (target.resource.clone(), &record.namespace);
@@ -177,11 +177,13 @@ fn options(target: &Target, dry_run: bool) -> WriteOptions {
 
 /// Reads the options of a delete.
 async fn delete_options(
+    shared: &Shared,
     record: &RequestRecord,
     request: Request<Incoming>,
 ) -> Result<DeleteOptions, Status> {
     let media_type = header_text(request.headers(), header::CONTENT_TYPE);
-    request_body::delete_options(record, &media_type, &body(request).await?)
+    let protobuf = shared.settings.protobuf;
+    request_body::delete_options(record, &media_type, &body(request).await?, protobuf)
 }
 
 pub(super) async fn body(request: Request<Incoming>) -> Result<Bytes, Status> {
@@ -197,7 +199,12 @@ pub(super) async fn body(request: Request<Incoming>) -> Result<Bytes, Status> {
 }
 
 /// Reads the object of a create or an update.
-async fn object(request: Request<Incoming>, resource: &ResourceType) -> Result<Value, Status> {
+async fn object(
+    shared: &Shared,
+    request: Request<Incoming>,
+    resource: &ResourceType,
+) -> Result<Value, Status> {
     let media_type = header_text(request.headers(), header::CONTENT_TYPE);
-    request_body::object(&media_type, &body(request).await?, resource)
+    let protobuf = shared.settings.protobuf;
+    request_body::object(&media_type, &body(request).await?, resource, protobuf)
 }

@@ -36,7 +36,7 @@ enum Format {
 
 impl Format {
     /// Reads a `Content-Type`; without one a body is JSON.
-    fn of(media_type: &str) -> Result<Self, Status> {
+    fn of(media_type: &str, protobuf_spoken: bool) -> Result<Self, Status> {
         let essence = media_type.split(';').next().unwrap_or_default().trim();
         let is = |known: &str| essence.eq_ignore_ascii_case(known);
         let [json, yaml, protobuf] = MEDIA_TYPES;
@@ -44,6 +44,7 @@ impl Format {
             "" => Ok(Self::Json),
             _ if is(json) => Ok(Self::Json),
             _ if is(yaml) => Ok(Self::Yaml),
+            _ if !protobuf_spoken => Err(status::unsupported_media_type(&MEDIA_TYPES[..2])),
             _ if is(protobuf) => Ok(Self::Protobuf),
             _ => Err(status::unsupported_media_type(&MEDIA_TYPES)),
         }
@@ -55,8 +56,9 @@ pub(crate) fn object(
     media_type: &str,
     body: &[u8],
     resource: &ResourceType,
+    protobuf_spoken: bool,
 ) -> Result<Value, Status> {
-    let format = Format::of(media_type)?;
+    let format = Format::of(media_type, protobuf_spoken)?;
     if resource.custom {
         return custom(format, body, resource);
     }

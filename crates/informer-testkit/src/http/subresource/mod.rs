@@ -85,6 +85,7 @@ fn target(shared: &Shared, record: &RequestRecord) -> Option<Target> {
 
 /// A body, as an object of this kind. Without a request, as from memory, there is none.
 async fn read(
+    shared: &Shared,
     request: Option<Request<Incoming>>,
     group: &str,
     version: &str,
@@ -93,7 +94,8 @@ async fn read(
     let request = request.ok_or_else(status::method_not_allowed)?;
     let media_type = header_text(request.headers(), header::CONTENT_TYPE);
     let body = write::body(request).await?;
-    request_body::object(&media_type, &body, &kind_of(group, version, kind))
+    let protobuf = shared.settings.protobuf;
+    request_body::object(&media_type, &body, &kind_of(group, version, kind), protobuf)
 }
 
 /// A kind of which there are no collections.

@@ -47,7 +47,7 @@ pub(super) async fn evict(
     request: Option<Request<Incoming>>,
 ) -> Result<Response<Body>, Status> {
     let dry_run = write::is_dry_run(record, "CreateOptions")?;
-    let eviction = read(request, "policy", "v1", "Eviction").await?;
+    let eviction = read(shared, request, "policy", "v1", "Eviction").await?;
     let (namespace, name) = (record.namespace.as_str(), record.name.as_str());
     if eviction["metadata"]["name"].as_str() != Some(name) {
         return Err(status::bad_request(
@@ -152,7 +152,7 @@ pub(super) async fn bind(
     request: Option<Request<Incoming>>,
 ) -> Result<Response<Body>, Status> {
     let dry_run = write::is_dry_run(record, "CreateOptions")?;
-    let binding = read(request, "", "v1", "Binding").await?;
+    let binding = read(shared, request, "", "v1", "Binding").await?;
     let named = binding["metadata"]["name"].as_str().unwrap_or_default();
     let name = match record.name.as_str() {
         "" => named,

@@ -62,7 +62,7 @@ pub(super) async fn review(
     kind: &str,
     request: Option<Request<Incoming>>,
 ) -> Result<Response<Body>, Status> {
-    let mut review = read(request, &record.group, &record.version, kind).await?;
+    let mut review = read(shared, request, &record.group, &record.version, kind).await?;
     let spec = &review["spec"];
     review["status"] = match kind {
         "SelfSubjectReview" => json!({ "userInfo": user() }),
@@ -102,7 +102,7 @@ pub(super) async fn token(
     record: &RequestRecord,
     request: Option<Request<Incoming>>,
 ) -> Result<Response<Body>, Status> {
-    let mut wish = read(request, AUTHENTICATION, "v1", "TokenRequest").await?;
+    let mut wish = read(shared, request, AUTHENTICATION, "v1", "TokenRequest").await?;
     let cluster = shared.cluster.lock();
     let accounts = cluster.resource("v1/serviceaccounts")?;
     let account = cluster.get(&accounts, &record.namespace, &record.name)?;

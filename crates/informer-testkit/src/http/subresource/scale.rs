@@ -34,7 +34,7 @@ pub(super) async fn answer(
     let scale = match record.verb {
         Verb::Get | Verb::List | Verb::Watch => scale(resource, &get()?.value(resource))?,
         Verb::Update => {
-            let wanted = read(request, "autoscaling", "v1", "Scale").await?;
+            let wanted = read(shared, request, "autoscaling", "v1", "Scale").await?;
             let said = wanted["metadata"]["name"].as_str().unwrap_or_default();
             if !said.is_empty() && said != name {
                 return Err(status::bad_request(format!(
