@@ -1,3 +1,4 @@
+//! Tests of request bodies: what a real server says, and ways through protobuf.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use fastrand::Rng;

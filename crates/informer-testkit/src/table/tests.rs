@@ -1,3 +1,4 @@
+//! Tests of tables: the cells of each kind.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use super::*;
