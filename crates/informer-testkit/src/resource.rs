@@ -8,6 +8,7 @@ use informer_wire::Status;
 use crate::builtin;
 use crate::definition::Definition;
 use crate::rare;
+use crate::schema::Family;
 use crate::status;
 
 /// One kind of objects: the place of its collection in the API and the shape of its objects on the wire.
@@ -48,6 +49,8 @@ pub struct ResourceType {
     pub selectable: Vec<(String, String)>,
     /// What its definition says beside the names, if it is a custom resource.
     pub(crate) definition: Definition,
+    /// The schemas of all versions, if a definition has them.
+    pub(crate) family: Option<Arc<Family>>,
 }
 
 impl ResourceType {
@@ -72,6 +75,7 @@ impl ResourceType {
             has_status: false,
             selectable: Vec::new(),
             definition: Definition::default(),
+            family: None,
         }
     }
 

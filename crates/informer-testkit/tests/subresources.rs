@@ -170,7 +170,12 @@ async fn protobuf_bodies_are_taken_unless_there_is_no_protobuf() {
     let path = "/api/v1/namespaces/web/configmaps";
     let headers = [("content-type", protobuf::MEDIA_TYPE)];
     for (spoken, code) in [(true, 201), (false, 415)] {
-        let server = ApiServer::builder().protobuf(spoken).start().await.unwrap();
+        let server = ApiServer::builder()
+            .protobuf(spoken)
+            .create_namespaces(true)
+            .start()
+            .await
+            .unwrap();
         let answer = send(&server, Method::POST, path, &headers, body.clone()).await;
         assert_eq!(answer.code, code);
         if spoken {

@@ -16,6 +16,7 @@ const WIDGETS: &str = "/apis/demo.example/v1/namespaces/web/widgets";
 async fn server() -> ApiServer {
     let widgets = ResourceType::new("demo.example", "v1", "Widget", "widgets").with_status();
     ApiServer::builder()
+        .create_namespaces(true)
         .resource(widgets)
         .start()
         .await
@@ -154,7 +155,7 @@ async fn odd_values_in_odd_places_do_not_panic() {
         let root = json!([{"op": "replace", "path": "", "value": 5}]);
         let path = format!("/api/v1/namespaces/default/pods/p{n}");
         for path in [path.clone(), format!("{path}/status")] {
-            assert_eq!(patch(&server, &path, "json", root.clone()).await.code, 400);
+            assert_eq!(patch(&server, &path, "json", root.clone()).await.code, 422);
         }
     }
 }

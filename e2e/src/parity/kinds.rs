@@ -69,6 +69,15 @@ pub(crate) const KINDS: &[Kind] = &[
         content: |i| json!({ "spec": { "size": i }, "status": { "seen": i } }),
     },
     Kind {
+        plural: "devices",
+        kind: "Device",
+        api_version: "parity.example/v1",
+        namespaced: true,
+        status: true,
+        scale: false,
+        content: super::odd::content,
+    },
+    Kind {
         plural: "clusterroles",
         kind: "ClusterRole",
         api_version: "rbac.authorization.k8s.io/v1",
@@ -125,7 +134,7 @@ pub(crate) const KINDS: &[Kind] = &[
         scale: false,
         content: |i| {
             json!({ "spec": {
-            "ports": [{ "protocol": "TCP", "port": 80 + u32::from(i), "targetPort": 80 }], "clusterIP": "None",
+            "ports": [{ "name": format!("p{i}"), "protocol": "TCP", "port": 80 + u32::from(i), "targetPort": 80 }], "clusterIP": "None",
             "clusterIPs": ["None"], "type": "ClusterIP", "sessionAffinity": "None", "ipFamilies": ["IPv4"],
             "ipFamilyPolicy": "SingleStack", "internalTrafficPolicy": "Cluster", "selector": { "a": "b" } },
             "status": { "loadBalancer": {} } })

@@ -3,6 +3,7 @@
 mod generate;
 mod judge;
 mod kinds;
+mod odd;
 mod play;
 mod report;
 mod shrink;
@@ -33,7 +34,7 @@ const TRIES: usize = 200;
 pub(crate) async fn run(arguments: &[String]) -> anyhow::Result<()> {
     let wish = Wish::read(arguments)?;
     let server = RealApiServer::start(ServerOptions::default()).await?;
-    let kit = ApiServer::builder().strict_namespaces(true).start().await?;
+    let kit = ApiServer::start().await?;
     let mut pair = Pair {
         real: Player::real(&server)?,
         kit: Player::kit(&kit)?,

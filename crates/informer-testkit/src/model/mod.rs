@@ -8,21 +8,25 @@
 mod cluster;
 mod collection;
 mod crd;
+mod custom;
 mod history;
 mod list;
+mod metadata;
+mod names;
 mod namespaces;
 mod object;
 mod options;
+mod pod;
 mod replica;
 mod rewind;
 mod rules;
-mod strategy;
 mod token;
 mod watch;
 mod write;
 
 pub use self::cluster::{Cluster, ClusterOptions};
 pub use self::list::Page;
+pub(crate) use self::names::NameForm;
 pub use self::object::StoredObject;
 pub use self::options::ListOptions;
 pub use self::replica::ReplicaView;

@@ -35,18 +35,15 @@ impl Cluster {
         self.resource("v1/namespaces")
     }
 
-    /// Checks that an object may be created in a namespace.
-    pub(super) fn require_namespace(
-        &mut self,
-        name: &str,
-        options: &WriteOptions,
-    ) -> Result<(), Status> {
+    /// Checks that an object may be created in a namespace. One that does not exist is made if a test itself writes into
+    /// it.
+    pub(super) fn check_namespace(&self, name: &str, by_request: bool) -> Result<(), Status> {
         let namespaces = self.namespaces()?;
         let Some(namespace) = self.collection(&namespaces)?.get(name) else {
-            if self.strict_namespaces {
+            if by_request && !self.create_namespaces {
                 return Err(status::not_found(&namespaces, name));
             }
-            return self.create_namespace(name, options);
+            return Ok(());
         };
         if !is_marked_deleted(&namespace.value(&namespaces)) {
             return Ok(());
@@ -60,6 +57,19 @@ impl Cluster {
             "unable to create new content in namespace {name} because it is being terminated"
         );
         Err(Status::failure(403, "Forbidden", message).with_details(details))
+    }
+
+    /// Makes a namespace if it is missing.
+    pub(super) fn ensure_namespace(
+        &mut self,
+        name: &str,
+        options: &WriteOptions,
+    ) -> Result<(), Status> {
+        let namespaces = self.namespaces()?;
+        if self.collection(&namespaces)?.get(name).is_some() {
+            return Ok(());
+        }
+        self.create_namespace(name, &WriteOptions::at(options.now))
     }
 
     /// Deletes the contents of a terminating namespace; returns `true` if nothing is left.

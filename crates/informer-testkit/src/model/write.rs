@@ -3,25 +3,25 @@
 
 use std::sync::Arc;
 
-use informer_wire::{DeleteOptions, Deleted, Patch, Status, StatusCause};
+use informer_wire::{DeleteOptions, Deleted, Patch, Status};
 use jiff::Timestamp;
 use serde_json::{Map, Value};
 
 use super::cluster::Cluster;
 use super::collection::Scope;
+use super::custom;
 use super::list::Page;
+use super::metadata::{check_created, check_updated, drop_empty, other_uid, require_version};
+use super::names::path_segment;
 use super::object::{StoredObject, object_key};
 use super::options::ListOptions;
 use super::rules::{
-    check_name, check_place, check_type, check_versions, fill_defaults, has_finalizers, has_text,
-    is_marked_deleted, is_namespace, metadata_mut, protect, remove, same_but_for_version,
-    spec_differs,
-};
-use super::strategy::{
-    check_finalizers, drop_empty, empty_status, keeps_status, other_uid, require_version,
-    returns_deleted,
+    check_name, check_place, check_type, check_version, fill_defaults, has_finalizers, has_text,
+    is_marked_deleted, is_namespace, keep_immutable, metadata_mut, protect, remove,
+    same_but_for_version, spec_differs,
 };
 use crate::resource::ResourceType;
+use crate::schema::{self, FieldValidation};
 use crate::status;
 use crate::time::rfc3339;
 
@@ -48,6 +48,8 @@ pub struct WriteOptions {
     pub part: Part,
     /// Whether to change nothing and only answer.
     pub dry_run: bool,
+    /// What a patch does with unknown fields in its result.
+    pub field_validation: FieldValidation,
 }
 
 impl WriteOptions {
@@ -57,6 +59,7 @@ impl WriteOptions {
             now,
             part: Part::Whole,
             dry_run: false,
+            field_validation: FieldValidation::Ignore,
         }
     }
 
@@ -64,6 +67,13 @@ impl WriteOptions {
     #[must_use]
     pub fn part(mut self, part: Part) -> Self {
         self.part = part;
+        self
+    }
+
+    /// Sets what a patch does with unknown fields in its result.
+    #[must_use]
+    pub fn field_validation(mut self, validation: FieldValidation) -> Self {
+        self.field_validation = validation;
         self
     }
 
@@ -96,16 +106,32 @@ impl Cluster {
     ) -> Result<Arc<StoredObject>, Status> {
         check_type(resource, &object)?;
         check_place(resource, namespace, &object)?;
+        custom::shape(resource, &mut object)?;
+        let by_request = options.part != Part::Whole;
+        if resource.namespaced {
+            self.check_namespace(namespace, by_request)?;
+        }
+        let name = self.choose_name(metadata_mut(&mut object)?);
+        if by_request {
+            check_created(resource, &name, &object)?;
+        } else if name.is_empty() || name.len() > 253 || !path_segment(&name).is_empty() {
+            // The words of a real server for it.
+            check_created(resource, &name, &object)?;
+            return Err(status::bad_request(format!("{name:?} cannot be a name")));
+        }
+        if options.part == Part::Main && resource.has_status && !resource.keeps_status() {
+            remove(&mut object, "status");
+        }
+        custom::validate(resource, &name, &object, None, options.part)?;
+        if by_request {
+            self.warn(resource, None, &object);
+        }
         let metadata = metadata_mut(&mut object)?;
-        if has_text(metadata, "resourceVersion") && !options.dry_run {
+        let given = has_text(metadata, "resourceVersion");
+        if given && !options.dry_run {
             let why = "resourceVersion should not be set on objects to be created";
             return Err(Status::failure(500, "", why));
         }
-        let name = self.choose_name(resource, metadata)?;
-        if options.part != Part::Whole {
-            check_finalizers(resource, &name, None, &object)?;
-        }
-        let metadata = metadata_mut(&mut object)?;
         let key = object_key(namespace, &name);
         if let Some(old) = self.collection(resource)?.get(&key) {
             let mut refusal = status::already_exists(resource, &name);
@@ -115,7 +141,6 @@ impl Cluster {
             return Err(refusal);
         }
         if resource.namespaced {
-            self.require_namespace(namespace, options)?;
             metadata.insert("namespace".to_owned(), namespace.into());
         } else {
             metadata.remove("namespace");
@@ -130,26 +155,25 @@ impl Cluster {
         drop_empty(metadata);
         metadata.insert("uid".to_owned(), self.new_uid().into());
         metadata.insert("creationTimestamp".to_owned(), rfc3339(options.now).into());
-        if options.part == Part::Main && resource.has_status && !keeps_status(resource) {
-            remove(&mut object, "status");
-        }
         fill_defaults(resource, &mut object);
         if resource.has_generation() {
             metadata_mut(&mut object)?.insert("generation".to_owned(), 1.into());
         }
-        self.check_definition(resource, &mut object, options)?;
-        // What is not stored has no version.
-        let revision = if options.dry_run {
-            0
-        } else {
-            self.next_revision()
-        };
-        let stored = Arc::new(StoredObject::encode(resource, &object, revision));
-        if !options.dry_run {
-            self.commit(resource, &key, Some(stored.clone()));
-            self.adopt_definition(resource, &object);
+        self.check_definition(resource, &mut object, None, options)?;
+        if options.dry_run {
+            // What is not stored has no version, or that of the request.
+            let version = object["metadata"]["resourceVersion"].as_str();
+            let revision = version.and_then(|version| version.parse().ok());
+            let answer = custom::encode(resource, &object, revision.unwrap_or_default());
+            return Ok(custom::view(resource, &answer));
         }
-        Ok(stored)
+        if resource.namespaced {
+            self.ensure_namespace(namespace, options)?;
+        }
+        let stored = custom::encode(resource, &object, self.next_revision());
+        self.commit(resource, &key, Some(stored.clone()));
+        self.adopt_definition(resource, &object);
+        Ok(custom::view(resource, &stored))
     }
 
     /// Replaces an object. With a resource version in it, only that version is replaced. By request, some kinds are
@@ -175,15 +199,26 @@ impl Cluster {
         if resource.is_created_by_updates() && options.part != Part::Whole && missing()? {
             let mut object = object;
             let metadata = metadata_mut(&mut object)?;
-            metadata.remove("resourceVersion");
+            if !options.dry_run {
+                metadata.remove("resourceVersion");
+            }
             if let Some(uid) = metadata.get("uid").and_then(Value::as_str) {
-                return Err(other_uid(resource, namespace, name, uid, ""));
+                let dry_run = options.dry_run;
+                return Err(other_uid(resource, namespace, name, uid, "", dry_run));
             }
             return self.create(resource, namespace, object, options);
         }
-        self.update(resource, namespace, name, options, |_| {
-            if options.part != Part::Whole {
-                require_version(resource, name, &object)?;
+        self.update(resource, namespace, name, options, |before| {
+            let uid = |object: &Value| {
+                object["metadata"]["uid"]
+                    .as_str()
+                    .unwrap_or_default()
+                    .to_owned()
+            };
+            let (wanted, is) = (uid(&object), uid(before));
+            if !wanted.is_empty() && wanted != is {
+                let dry_run = options.dry_run;
+                return Err(other_uid(resource, namespace, name, &wanted, &is, dry_run));
             }
             Ok(object)
         })
@@ -216,9 +251,19 @@ impl Cluster {
                 return self.create(resource, namespace, object, options);
             }
         }
-        self.update(resource, namespace, name, options, |old| {
-            crate::patch::apply(patch, resource, old)
-        })
+        let repeated = self.take_warnings();
+        let mut warnings = Vec::new();
+        let patched = self.update(resource, namespace, name, options, |old| {
+            let mut patched = crate::patch::apply(patch, resource, old)?;
+            if options.part != Part::Whole {
+                let validation = options.field_validation;
+                warnings =
+                    schema::check_patched(resource, patch, &mut patched, validation, repeated)?;
+            }
+            Ok(patched)
+        });
+        self.warnings.extend(warnings);
+        patched
     }
 
     /// Deletes an object, or marks it for deletion while it has finalizers. A namespace takes its
@@ -250,8 +295,15 @@ impl Cluster {
             }
             self.remove(resource, &old);
         }
-        if options.part != Part::Whole && returns_deleted(resource) {
-            return Ok(Deleted::Object(old));
+        if options.part != Part::Whole && resource.is_returned_when_deleted() {
+            // In the version of its deletion.
+            let revision = if options.dry_run {
+                old.revision()
+            } else {
+                self.revision()
+            };
+            let last = StoredObject::encode(resource, &value, revision);
+            return Ok(Deleted::Object(Arc::new(last)));
         }
         let status = status::deleted(resource, name, old.uid());
         Ok(Deleted::Status(Box::new(status)))
@@ -288,19 +340,33 @@ impl Cluster {
         let old = self.get(resource, namespace, name)?;
         let before = old.value(resource);
         let mut after = change(&before)?;
+        custom::shape(resource, &mut after)?;
         // From here on both are objects with metadata, whatever the patch was.
         drop_empty(metadata_mut(&mut after)?);
         check_type(resource, &after)?;
-        check_versions(resource, &old, &after)?;
-        protect(resource, &before, &mut after, options.part)?;
-        if options.part != Part::Whole {
-            check_finalizers(resource, name, Some(&before), &after)?;
+        let by_request = options.part != Part::Whole;
+        if by_request {
+            require_version(resource, name, &after)?;
         }
-        if let Some(status) = empty_status(resource).filter(|_| after["status"].is_null()) {
+        check_version(resource, &old, &after)?;
+        protect(resource, &before, &mut after, options.part);
+        if by_request {
+            check_updated(resource, name, &before, &after)?;
+        }
+        keep_immutable(&before, &mut after)?;
+        custom::validate(resource, name, &after, Some(&before), options.part)?;
+        if by_request {
+            self.warn(resource, Some(&before), &after);
+        }
+        if let Some(status) = resource
+            .empty_status()
+            .filter(|_| after["status"].is_null())
+        {
             after["status"] = status;
         }
         let generation = before["metadata"]["generation"].as_i64();
-        if let Some(generation) = generation.filter(|_| spec_differs(resource, &before, &after)) {
+        let counts = options.part != Part::Status && spec_differs(resource, &before, &after);
+        if let Some(generation) = generation.filter(|_| counts) {
             metadata_mut(&mut after)?
                 .insert("generation".to_owned(), generation.saturating_add(1).into());
         }
@@ -309,19 +375,32 @@ impl Cluster {
                 self.remove(resource, &old);
                 self.finish_namespace_of(&old);
             }
-            return Ok(old);
+            // Gone, though the answer to the write is as to any other.
+            let last = StoredObject::encode(resource, &after, old.revision());
+            return Ok(Arc::new(last));
         }
-        self.check_definition(resource, &mut after, options)?;
+        self.check_definition(resource, &mut after, Some(&before), options)?;
         // A write that changes nothing writes nothing: the version stays, and no watch has an event.
-        if same_but_for_version(resource, &before, &mut after) {
+        if same_but_for_version(resource, &before, &mut after)
+            && self.is_stored(resource, old.key(), &after)
+        {
             return Ok(old);
         }
-        let stored = Arc::new(StoredObject::encode(resource, &after, self.next_revision()));
+        let revision = self.revision_of(options, &old);
+        let stored = custom::encode(resource, &after, revision);
         if !options.dry_run {
             self.commit(resource, old.key(), Some(stored.clone()));
             self.adopt_definition(resource, &after);
         }
-        Ok(stored)
+        Ok(custom::view(resource, &stored))
+    }
+
+    /// The revision of an object that is being changed: a dry run leaves it as it is.
+    fn revision_of(&self, options: &WriteOptions, old: &StoredObject) -> u64 {
+        if options.dry_run {
+            return old.revision();
+        }
+        self.next_revision()
     }
 
     /// Sets the deletion timestamp, unless there is one.
@@ -341,11 +420,12 @@ impl Cluster {
         if let Some(generation) = metadata.get("generation").and_then(Value::as_i64) {
             metadata.insert("generation".to_owned(), generation.saturating_add(1).into());
         }
-        let marked = Arc::new(StoredObject::encode(resource, value, self.next_revision()));
+        let revision = self.revision_of(options, old);
+        let marked = custom::encode(resource, value, revision);
         if !options.dry_run {
             self.commit(resource, old.key(), Some(marked.clone()));
         }
-        Ok(marked)
+        Ok(custom::view(resource, &marked))
     }
 
     /// Removes an object for good, and what belongs to it.
@@ -368,6 +448,7 @@ impl Cluster {
             .cloned()
             .collect();
         for object in objects {
+            let object = custom::view(resource, &object);
             let mut value = object.value(resource);
             if has_finalizers(&value) {
                 self.mark_deleted(resource, &object, &mut value, options)?;
@@ -378,17 +459,11 @@ impl Cluster {
         Ok(())
     }
 
-    fn choose_name(
-        &mut self,
-        resource: &ResourceType,
-        metadata: &mut Map<String, Value>,
-    ) -> Result<String, Status> {
+    /// Returns the name, made from `generateName` if there is none.
+    fn choose_name(&mut self, metadata: &mut Map<String, Value>) -> String {
         let text = |metadata: &Map<String, Value>, field: &str| {
-            metadata
-                .get(field)
-                .and_then(Value::as_str)
-                .unwrap_or_default()
-                .to_owned()
+            let text = metadata.get(field).and_then(Value::as_str);
+            text.unwrap_or_default().to_owned()
         };
         let mut name = text(metadata, "name");
         let base = text(metadata, "generateName");
@@ -400,27 +475,7 @@ impl Cluster {
             }
             metadata.insert("name".to_owned(), name.as_str().into());
         }
-        let invalid = |reason: &str, message: String| {
-            let causes = vec![StatusCause::new(reason, message).with_field("metadata.name")];
-            Err(status::invalid(
-                &resource.group,
-                &resource.kind,
-                &name,
-                causes,
-            ))
-        };
-        if name.is_empty() {
-            let message = "Required value: name or generateName is required".to_owned();
-            return invalid("FieldValueRequired", message);
-        }
-        if name.len() > 253 || name == "." || name == ".." || name.contains(['/', '%']) {
-            let message = format!(
-                "Invalid value: {name:?}: a name is at most 253 characters long, not '.' or '..', \
-                 and has no '/' or '%'"
-            );
-            return invalid("FieldValueInvalid", message);
-        }
-        Ok(name)
+        name
     }
 
     fn new_uid(&mut self) -> String {

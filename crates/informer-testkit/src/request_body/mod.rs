@@ -51,6 +51,11 @@ impl Format {
     }
 }
 
+/// Whether a body of this media type is JSON text.
+pub(crate) fn is_json(media_type: &str) -> bool {
+    Format::of(media_type, true) == Ok(Format::Json)
+}
+
 /// Reads an object that is to be created or to replace another. Afterwards it has its type.
 pub(crate) fn object(
     media_type: &str,

@@ -6,24 +6,24 @@ use serde_json::Value;
 const UNKNOWN: &str = "<unknown>";
 
 /// Returns the age of an object.
-pub(crate) fn since_creation(object: &Value) -> Value {
-    since(&object["metadata"]["creationTimestamp"])
+pub(crate) fn since_creation(object: &Value, now: Timestamp) -> Value {
+    since(&object["metadata"]["creationTimestamp"], now)
 }
 
 /// Returns the span since a time.
-pub(super) fn since(time: &Value) -> Value {
+pub(super) fn since(time: &Value, now: Timestamp) -> Value {
     match parse(time) {
-        Some(time) => human(Timestamp::now().as_second().saturating_sub(time)).into(),
+        Some(time) => human(now.as_second().saturating_sub(time)).into(),
         None => UNKNOWN.into(),
     }
 }
 
 /// Returns the span between two times; until now without the second, nothing without the first.
-pub(super) fn between(start: &Value, end: &Value) -> Value {
+pub(super) fn between(start: &Value, end: &Value, now: Timestamp) -> Value {
     let Some(start) = parse(start) else {
         return "".into();
     };
-    let end = parse(end).unwrap_or_else(|| Timestamp::now().as_second());
+    let end = parse(end).unwrap_or_else(|| now.as_second());
     human(end.saturating_sub(start)).into()
 }
 

@@ -1,5 +1,6 @@
 //! The cells of the other kinds with a namespace.
 
+use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::age::{since, since_creation};
@@ -9,9 +10,12 @@ use super::text::{
 };
 
 /// Returns the cells of these kinds.
-pub(super) fn cells(plural: &str, object: &Value) -> Option<Vec<Value>> {
+pub(super) fn cells(plural: &str, object: &Value, now: Timestamp) -> Option<Vec<Value>> {
     let (spec, status) = (&object["spec"], &object["status"]);
-    let (name, age) = (object["metadata"]["name"].clone(), since_creation(object));
+    let (name, age) = (
+        object["metadata"]["name"].clone(),
+        since_creation(object, now),
+    );
     Some(match plural {
         "configmaps" => {
             let entries = count(&object["data"]) + count(&object["binaryData"]);
@@ -21,10 +25,10 @@ pub(super) fn cells(plural: &str, object: &Value) -> Option<Vec<Value>> {
             let data = count(&object["data"]);
             vec![name, or(&object["type"], "Opaque"), data.into(), age]
         }
-        "services" => service(object),
+        "services" => service(object, now),
         "endpoints" => vec![name, endpoints(object).into(), age],
-        "endpointslices" => endpoint_slice(object),
-        "events" => event(object),
+        "endpointslices" => endpoint_slice(object, now),
+        "events" => event(object, now),
         "limitranges" | "roles" | "csistoragecapacities" => {
             vec![name, object["metadata"]["creationTimestamp"].clone()]
         }
@@ -53,7 +57,7 @@ pub(super) fn cells(plural: &str, object: &Value) -> Option<Vec<Value>> {
                 or(&spec["volumeMode"], UNSET),
             ]
         }
-        "ingresses" => ingress(object),
+        "ingresses" => ingress(object, now),
         "networkpolicies" => vec![name, selector(&spec["podSelector"]).into(), age],
         "poddisruptionbudgets" => {
             let or_not = |value: &Value| match value {
@@ -101,7 +105,7 @@ pub(super) fn cells(plural: &str, object: &Value) -> Option<Vec<Value>> {
     })
 }
 
-fn service(service: &Value) -> Vec<Value> {
+fn service(service: &Value, now: Timestamp) -> Vec<Value> {
     let spec = &service["spec"];
     let kind = plain(&or(&spec["type"], "ClusterIP"));
     let balanced = &service["status"]["loadBalancer"]["ingress"];
@@ -131,7 +135,7 @@ fn service(service: &Value) -> Vec<Value> {
         or(&spec["clusterIP"], NONE),
         or(&json!(external), nothing),
         or(&json!(ports), NONE),
-        since_creation(service),
+        since_creation(service, now),
         labels(&spec["selector"]).into(),
     ]
 }
@@ -162,7 +166,7 @@ fn endpoints(endpoints: &Value) -> String {
     some(&all)
 }
 
-fn endpoint_slice(slice: &Value) -> Vec<Value> {
+fn endpoint_slice(slice: &Value, now: Timestamp) -> Vec<Value> {
     let port = |port: &Value| match port["port"].as_i64() {
         Some(number) => number.to_string(),
         None => "*".to_owned(),
@@ -179,11 +183,11 @@ fn endpoint_slice(slice: &Value) -> Vec<Value> {
         slice["addressType"].clone(),
         or_unset(&ports).into(),
         or_unset(&addresses).into(),
-        since_creation(slice),
+        since_creation(slice, now),
     ]
 }
 
-fn event(event: &Value) -> Vec<Value> {
+fn event(event: &Value, now: Timestamp) -> Vec<Value> {
     let either = |old: &'static str, new: &'static str| match &event[old] {
         Value::Null => &event[new],
         value => value,
@@ -215,7 +219,7 @@ fn event(event: &Value) -> Vec<Value> {
         .map(|count| number(count))
         .find(|count| *count > 0);
     vec![
-        since(last),
+        since(last, now),
         plain(&event["type"]).into(),
         plain(&event["reason"]).into(),
         format!(
@@ -230,7 +234,7 @@ fn event(event: &Value) -> Vec<Value> {
             false => format!("{component}, {host}").into(),
         },
         plain(either("message", "note")).trim().into(),
-        since(first),
+        since(first, now),
         count.unwrap_or(1).into(),
         event["metadata"]["name"].clone(),
     ]
@@ -249,7 +253,7 @@ fn quota(status: &Value, limits: bool) -> String {
     all.join(", ")
 }
 
-fn ingress(ingress: &Value) -> Vec<Value> {
+fn ingress(ingress: &Value, now: Timestamp) -> Vec<Value> {
     let spec = &ingress["spec"];
     let hosts: Vec<String> = each(&spec["rules"])
         .map(|rule| plain(&rule["host"]))
@@ -272,7 +276,7 @@ fn ingress(ingress: &Value) -> Vec<Value> {
         hosts.into(),
         address.collect::<Vec<_>>().join(",").into(),
         ports.into(),
-        since_creation(ingress),
+        since_creation(ingress, now),
     ]
 }
 

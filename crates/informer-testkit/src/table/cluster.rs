@@ -1,5 +1,6 @@
 //! The cells of kinds without a namespace, and of bindings of roles.
 
+use jiff::Timestamp;
 use serde_json::Value;
 
 use super::age::since_creation;
@@ -9,13 +10,16 @@ use super::text::{
 };
 
 /// Returns the cells of these kinds.
-pub(super) fn cells(plural: &str, object: &Value) -> Option<Vec<Value>> {
+pub(super) fn cells(plural: &str, object: &Value, now: Timestamp) -> Option<Vec<Value>> {
     let (spec, status) = (&object["spec"], &object["status"]);
-    let (name, age) = (object["metadata"]["name"].clone(), since_creation(object));
+    let (name, age) = (
+        object["metadata"]["name"].clone(),
+        since_creation(object, now),
+    );
     let is = |value: &Value| Value::from(value == true);
     Some(match plural {
         "namespaces" => vec![name, status["phase"].clone(), age],
-        "nodes" => node(object),
+        "nodes" => node(object, now),
         "clusterroles" | "customresourcedefinitions" => {
             vec![name, object["metadata"]["creationTimestamp"].clone()]
         }
@@ -166,7 +170,7 @@ pub(super) fn cells(plural: &str, object: &Value) -> Option<Vec<Value>> {
     })
 }
 
-fn node(node: &Value) -> Vec<Value> {
+fn node(node: &Value, now: Timestamp) -> Vec<Value> {
     let ready = match condition(node, "Ready") {
         Some(ready) if ready["status"] == "True" => "Ready",
         Some(_) => "NotReady",
@@ -198,7 +202,7 @@ fn node(node: &Value) -> Vec<Value> {
         node["metadata"]["name"].clone(),
         state.into(),
         or(&roles.join(",").into(), NONE),
-        since_creation(node),
+        since_creation(node, now),
         plain(&info["kubeletVersion"]).into(),
         address("InternalIP"),
         address("ExternalIP"),

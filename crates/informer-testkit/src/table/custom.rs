@@ -1,5 +1,6 @@
 //! The columns and cells of custom resources: those of their definition.
 
+use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::age::{since, since_creation};
@@ -28,17 +29,17 @@ pub(super) fn definitions(resource: &ResourceType) -> Value {
 }
 
 /// Returns the cells.
-pub(super) fn cells(resource: &ResourceType, object: &Value) -> Vec<Value> {
+pub(super) fn cells(resource: &ResourceType, object: &Value, now: Timestamp) -> Vec<Value> {
     let mut all = vec![object["metadata"]["name"].clone()];
     let defined = &resource.definition.columns;
     if defined.is_empty() {
-        all.push(since_creation(object));
+        all.push(since_creation(object, now));
     }
     all.extend(defined.iter().map(|defined| {
         let value = at(object, defined["jsonPath"].as_str().unwrap_or_default());
         match (defined["type"].as_str(), value) {
             (_, Value::Null) => Value::Null,
-            (Some("date"), time) => since(&time),
+            (Some("date"), time) => since(&time, now),
             (Some("string"), Value::String(text)) => text.into(),
             (Some("string"), other) => other.to_string().into(),
             (Some("integer"), other) if !other.is_i64() && !other.is_u64() => Value::Null,

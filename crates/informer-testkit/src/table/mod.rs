@@ -8,6 +8,7 @@ mod custom;
 mod text;
 mod workloads;
 
+use jiff::Timestamp;
 use serde_json::{Value, json};
 
 pub(crate) use self::age::since_creation as age;
@@ -21,6 +22,7 @@ use crate::resource::ResourceType;
 pub(crate) fn write(
     resource: &ResourceType,
     objects: &[&StoredObject],
+    now: Timestamp,
     revision: &str,
     continue_token: &str,
     remaining: Option<u64>,
@@ -42,7 +44,7 @@ pub(crate) fn write(
         if at > 0 {
             out.push(b',');
         }
-        let cells = Value::from(cells(resource, &object.value(resource)));
+        let cells = Value::from(cells(resource, &object.value(resource), now));
         out.extend_from_slice(format!("{{\"cells\":{cells},\"object\":").as_bytes());
         out.extend_from_slice(
             br#"{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1","metadata":"#,
@@ -63,18 +65,18 @@ fn definitions(resource: &ResourceType) -> Value {
 }
 
 /// Returns the cells of an object, one for each column.
-fn cells(resource: &ResourceType, object: &Value) -> Vec<Value> {
+fn cells(resource: &ResourceType, object: &Value, now: Timestamp) -> Vec<Value> {
     if resource.custom {
-        return custom::cells(resource, object);
+        return custom::cells(resource, object, now);
     }
     let plural = resource.plural.as_str();
-    let found = workloads::cells(plural, object)
-        .or_else(|| cells::cells(plural, object))
-        .or_else(|| cluster::cells(plural, object));
+    let found = workloads::cells(plural, object, now)
+        .or_else(|| cells::cells(plural, object, now))
+        .or_else(|| cluster::cells(plural, object, now));
     found.unwrap_or_else(|| {
         vec![
             object["metadata"]["name"].clone(),
-            age::since_creation(object),
+            age::since_creation(object, now),
         ]
     })
 }

@@ -6,7 +6,7 @@ use crate::resource::Registry;
 
 fn row(name: &str, object: &Value) -> Vec<String> {
     let resource = Registry::with_builtin().resolve(name).unwrap();
-    let cells = cells(&resource, object);
+    let cells = cells(&resource, object, Timestamp::UNIX_EPOCH);
     assert_eq!(
         cells.len(),
         definitions(&resource).as_array().unwrap().len(),
@@ -106,7 +106,10 @@ fn custom_resource_has_the_columns_of_its_definition() {
         "spec": {"size": 3},
         "status": {"conditions": [{"type": "Other", "status": "No"}, {"type": "Ready", "status": "True"}]},
     });
-    assert_eq!(cells(&widgets, &widget), [json!("w"), json!("<unknown>")]);
+    assert_eq!(
+        cells(&widgets, &widget, Timestamp::UNIX_EPOCH),
+        [json!("w"), json!("<unknown>")]
+    );
     widgets.definition.columns = vec![
         json!({"name": "Size", "type": "integer", "jsonPath": ".spec.size"}),
         json!({"name": "Ready", "type": "string", "jsonPath": ".status.conditions[?(@.type==\"Ready\")].status"}),
@@ -120,6 +123,6 @@ fn custom_resource_has_the_columns_of_its_definition() {
         json!("No"),
         Value::Null,
     ];
-    assert_eq!(cells(&widgets, &widget), expected);
+    assert_eq!(cells(&widgets, &widget, Timestamp::UNIX_EPOCH), expected);
     assert_eq!(definitions(&widgets)[1]["name"], "Size");
 }

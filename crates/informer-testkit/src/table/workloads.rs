@@ -1,14 +1,18 @@
 //! The cells of pods and of what makes pods.
 
+use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::age::{between, since, since_creation};
 use super::text::{NONE, each, has_condition, is_terminating, joined, number, or, plain, selector};
 
 /// Returns the cells of these kinds.
-pub(super) fn cells(plural: &str, object: &Value) -> Option<Vec<Value>> {
+pub(super) fn cells(plural: &str, object: &Value, now: Timestamp) -> Option<Vec<Value>> {
     let (spec, status) = (&object["spec"], &object["status"]);
-    let (name, age) = (object["metadata"]["name"].clone(), since_creation(object));
+    let (name, age) = (
+        object["metadata"]["name"].clone(),
+        since_creation(object, now),
+    );
     let desired = spec["replicas"].as_i64().unwrap_or(1);
     let containers = |template: &Value| {
         let containers = &template["spec"]["containers"];
@@ -19,7 +23,7 @@ pub(super) fn cells(plural: &str, object: &Value) -> Option<Vec<Value>> {
     };
     let ready = number(&status["readyReplicas"]);
     let mut cells = match plural {
-        "pods" => return Some(pod(object)),
+        "pods" => return Some(pod(object, now)),
         "podtemplates" => {
             let [names, images] = containers(&object["template"]);
             let labels = super::text::labels(&object["template"]["metadata"]["labels"]);
@@ -57,7 +61,7 @@ pub(super) fn cells(plural: &str, object: &Value) -> Option<Vec<Value>> {
             name,
             job_status(object).into(),
             completions(object).into(),
-            between(&status["startTime"], &status["completionTime"]),
+            between(&status["startTime"], &status["completionTime"], now),
             age,
         ],
         "cronjobs" => vec![
@@ -72,7 +76,7 @@ pub(super) fn cells(plural: &str, object: &Value) -> Option<Vec<Value>> {
             .into(),
             each(&status["active"]).count().into(),
             match status["lastScheduleTime"].is_string() {
-                true => since(&status["lastScheduleTime"]),
+                true => since(&status["lastScheduleTime"], now),
                 false => NONE.into(),
             },
             age,
@@ -119,7 +123,7 @@ fn completions(job: &Value) -> String {
     }
 }
 
-fn pod(pod: &Value) -> Vec<Value> {
+fn pod(pod: &Value, now: Timestamp) -> Vec<Value> {
     let (spec, status) = (&pod["spec"], &pod["status"]);
     let all = each(&spec["containers"]).count();
     let statuses = || each(&status["containerStatuses"]);
@@ -131,7 +135,9 @@ fn pod(pod: &Value) -> Vec<Value> {
         .filter_map(|status| status["lastState"]["terminated"]["finishedAt"].as_str())
         .max();
     let restarts = match last {
-        Some(last) if restarts > 0 => format!("{restarts} ({} ago)", plain(&since(&json!(last)))),
+        Some(last) if restarts > 0 => {
+            format!("{restarts} ({} ago)", plain(&since(&json!(last), now)))
+        }
         _ => restarts.to_string(),
     };
     let is_met = |gate: &&Value| {
@@ -145,7 +151,7 @@ fn pod(pod: &Value) -> Vec<Value> {
         format!("{ready}/{all}").into(),
         pod_status(pod).into(),
         restarts.into(),
-        since_creation(pod),
+        since_creation(pod, now),
         or(&status["podIP"], NONE),
         or(&spec["nodeName"], NONE),
         or(&status["nominatedNodeName"], NONE),

@@ -32,7 +32,7 @@ pub(crate) async fn run() -> anyhow::Result<()> {
         return Ok(());
     }
     let real = RealApiServer::start(ServerOptions::default()).await?;
-    let kit = ApiServer::builder().strict_namespaces(true).start().await?;
+    let kit = ApiServer::builder().start().await?;
     let real_config = tokio::fs::read_to_string(real.kubeconfig_token()).await?;
     let real = Side::new("real", &real_config).await?;
     let kit = Side::new("kit", &kit.kubeconfig()).await?;

@@ -7,9 +7,10 @@ mod scale;
 
 use std::sync::Arc;
 
+use bytes::Bytes;
 use http::{Request, Response, StatusCode, header};
-use hyper::body::Incoming;
 use informer_wire::Status;
+use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::body::Body;
@@ -42,22 +43,21 @@ enum Target {
 }
 
 /// Answers a request for one of these; `None` if it is for something else.
-pub(super) async fn answer(
+pub(super) fn answer(
     shared: &Arc<Shared>,
     record: &RequestRecord,
-    request: &mut Option<Request<Incoming>>,
+    request: &Request<Bytes>,
 ) -> Option<Result<Response<Body>, Status>> {
     let target = target(shared, record)?;
-    let request = request.take();
     Some(match target {
-        Target::Scale(resource) => scale::answer(shared, record, &resource, request).await,
+        Target::Scale(resource) => scale::answer(shared, record, &resource, request),
         Target::Log => pods::log(shared, record),
         Target::Connection => Err(pods::connect(shared, record)),
         _ if record.verb != Verb::Create => Err(status::method_not_allowed()),
-        Target::Eviction => pods::evict(shared, record, request).await,
-        Target::Binding => pods::bind(shared, record, request).await,
-        Target::Token => reviews::token(shared, record, request).await,
-        Target::Review(kind) => reviews::review(shared, record, kind, request).await,
+        Target::Eviction => pods::evict(shared, record, request),
+        Target::Binding => pods::bind(shared, record, request),
+        Target::Token => reviews::token(shared, record, request),
+        Target::Review(kind) => reviews::review(shared, record, kind, request),
     })
 }
 
@@ -84,16 +84,15 @@ fn target(shared: &Shared, record: &RequestRecord) -> Option<Target> {
 }
 
 /// A body, as an object of this kind. Without a request, as from memory, there is none.
-async fn read(
+fn read(
     shared: &Shared,
-    request: Option<Request<Incoming>>,
+    request: &Request<Bytes>,
     group: &str,
     version: &str,
     kind: &str,
 ) -> Result<Value, Status> {
-    let request = request.ok_or_else(status::method_not_allowed)?;
     let media_type = header_text(request.headers(), header::CONTENT_TYPE);
-    let body = write::body(request).await?;
+    let body = write::body(request)?;
     let protobuf = shared.settings.protobuf;
     request_body::object(&media_type, &body, &kind_of(group, version, kind), protobuf)
 }
@@ -116,7 +115,7 @@ fn respond_with(
         spoken: shared.settings.protobuf,
         whole: true,
     };
-    let encoding = negotiate(&record.accept, Shape::One, spoken)?;
+    let encoding = negotiate(&record.accept, Shape::One, spoken, shared.clock.now())?;
     let value = match encoding.form {
         Form::Full => value.clone(),
         Form::Metadata => json!({
@@ -124,7 +123,7 @@ fn respond_with(
             "apiVersion": "meta.k8s.io/v1",
             "metadata": value["metadata"],
         }),
-        Form::Table => table(value),
+        Form::Table(now) => table(value, now),
     };
     let encoded = match encoding.format {
         Format::Protobuf => protobuf::object(&value).ok(),
@@ -137,9 +136,9 @@ fn respond_with(
 }
 
 /// A table of one object.
-fn table(value: &Value) -> Value {
+fn table(value: &Value, now: Timestamp) -> Value {
     let column = |name: &str, kind: &str| json!({"name": name, "type": kind, "format": "", "description": "", "priority": 0});
-    let age = crate::table::age(value);
+    let age = crate::table::age(value, now);
     let (columns, cells) = match value["kind"].as_str() {
         Some("Scale") => (
             json!([

@@ -2,10 +2,9 @@
 
 use std::sync::Arc;
 
+use bytes::Bytes;
 use http::{Request, Response};
-use hyper::body::Incoming;
 use informer_wire::{DeleteOptions, Status, StatusCause, StatusDetails};
-use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::super::body::Body;
@@ -41,13 +40,13 @@ pub(super) fn connect(shared: &Shared, record: &RequestRecord) -> Status {
 }
 
 /// Deletes a pod, if no disruption budget stands against it.
-pub(super) async fn evict(
+pub(super) fn evict(
     shared: &Arc<Shared>,
     record: &RequestRecord,
-    request: Option<Request<Incoming>>,
+    request: &Request<Bytes>,
 ) -> Result<Response<Body>, Status> {
     let dry_run = write::is_dry_run(record, "CreateOptions")?;
-    let eviction = read(shared, request, "policy", "v1", "Eviction").await?;
+    let eviction = read(shared, request, "policy", "v1", "Eviction")?;
     let (namespace, name) = (record.namespace.as_str(), record.name.as_str());
     if eviction["metadata"]["name"].as_str() != Some(name) {
         return Err(status::bad_request(
@@ -59,7 +58,7 @@ pub(super) async fn evict(
         options => serde_json::from_value(options.clone())
             .map_err(|error| status::bad_request(error.to_string()))?,
     };
-    let options = WriteOptions::at(Timestamp::now())
+    let options = WriteOptions::at(shared.clock.now())
         .part(Part::Main)
         .dry_run(dry_run);
     shared.write(|cluster| {
@@ -146,13 +145,13 @@ fn too_many(why: String, retry_after_seconds: u32) -> Status {
 }
 
 /// Binds a pod to a node, as a scheduler does.
-pub(super) async fn bind(
+pub(super) fn bind(
     shared: &Arc<Shared>,
     record: &RequestRecord,
-    request: Option<Request<Incoming>>,
+    request: &Request<Bytes>,
 ) -> Result<Response<Body>, Status> {
     let dry_run = write::is_dry_run(record, "CreateOptions")?;
-    let binding = read(shared, request, "", "v1", "Binding").await?;
+    let binding = read(shared, request, "", "v1", "Binding")?;
     let named = binding["metadata"]["name"].as_str().unwrap_or_default();
     let name = match record.name.as_str() {
         "" => named,
@@ -174,7 +173,7 @@ pub(super) async fn bind(
     if node.is_empty() {
         return Err(Status::failure(500, "", "target.name: Required value"));
     }
-    let options = WriteOptions::at(Timestamp::now()).dry_run(dry_run);
+    let options = WriteOptions::at(shared.clock.now()).dry_run(dry_run);
     let namespace = record.namespace.as_str();
     shared.write(|cluster| {
         let pods = cluster.resource("v1/pods")?;

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
+use bytes::Bytes;
 use http::{Request, Response, StatusCode};
-use hyper::body::Incoming;
 use informer_wire::{Status, StatusCause};
-use jiff::{SignedDuration, Timestamp};
+use jiff::SignedDuration;
 use serde_json::{Value, json};
 
 use super::super::body::Body;
@@ -56,13 +56,13 @@ fn rules() -> Value {
 }
 
 /// Answers a review of this kind.
-pub(super) async fn review(
+pub(super) fn review(
     shared: &Arc<Shared>,
     record: &RequestRecord,
     kind: &str,
-    request: Option<Request<Incoming>>,
+    request: &Request<Bytes>,
 ) -> Result<Response<Body>, Status> {
-    let mut review = read(shared, request, &record.group, &record.version, kind).await?;
+    let mut review = read(shared, request, &record.group, &record.version, kind)?;
     let spec = &review["spec"];
     review["status"] = match kind {
         "SelfSubjectReview" => json!({ "userInfo": user() }),
@@ -97,17 +97,17 @@ pub(super) async fn review(
 }
 
 /// Makes a token of a service account, which no server knows.
-pub(super) async fn token(
+pub(super) fn token(
     shared: &Arc<Shared>,
     record: &RequestRecord,
-    request: Option<Request<Incoming>>,
+    request: &Request<Bytes>,
 ) -> Result<Response<Body>, Status> {
-    let mut wish = read(shared, request, AUTHENTICATION, "v1", "TokenRequest").await?;
+    let mut wish = read(shared, request, AUTHENTICATION, "v1", "TokenRequest")?;
     let cluster = shared.cluster.lock();
     let accounts = cluster.resource("v1/serviceaccounts")?;
     let account = cluster.get(&accounts, &record.namespace, &record.name)?;
     drop(cluster);
-    let now = Timestamp::now();
+    let now = shared.clock.now();
     let seconds = wish["spec"]["expirationSeconds"].as_i64().unwrap_or(3600);
     wish["spec"]["expirationSeconds"] = seconds.into();
     let seconds = SignedDuration::from_secs(seconds.clamp(0, i64::from(u32::MAX)));

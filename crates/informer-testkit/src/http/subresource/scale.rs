@@ -2,10 +2,9 @@
 
 use std::sync::Arc;
 
+use bytes::Bytes;
 use http::{Request, Response, StatusCode, header};
-use hyper::body::Incoming;
 use informer_wire::{Status, StatusCause};
-use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
 use super::super::body::Body;
@@ -20,11 +19,11 @@ use crate::status;
 use crate::table;
 
 /// Responds to a request for a scale.
-pub(super) async fn answer(
+pub(super) fn answer(
     shared: &Arc<Shared>,
     record: &RequestRecord,
     resource: &Arc<ResourceType>,
-    request: Option<Request<Incoming>>,
+    request: &Request<Bytes>,
 ) -> Result<Response<Body>, Status> {
     let (namespace, name) = (record.namespace.as_str(), record.name.as_str());
     if name.is_empty() || resource.namespaced == namespace.is_empty() {
@@ -34,7 +33,7 @@ pub(super) async fn answer(
     let scale = match record.verb {
         Verb::Get | Verb::List | Verb::Watch => scale(resource, &get()?.value(resource))?,
         Verb::Update => {
-            let wanted = read(shared, request, "autoscaling", "v1", "Scale").await?;
+            let wanted = read(shared, request, "autoscaling", "v1", "Scale")?;
             let said = wanted["metadata"]["name"].as_str().unwrap_or_default();
             if !said.is_empty() && said != name {
                 return Err(status::bad_request(format!(
@@ -44,9 +43,8 @@ pub(super) async fn answer(
             change(shared, record, resource, |_| Ok(wanted))?
         }
         Verb::Patch => {
-            let request = request.ok_or_else(status::method_not_allowed)?;
             let media_type = header_text(request.headers(), header::CONTENT_TYPE);
-            let patch = patch::parse(&media_type, record, &write::body(request).await?)?;
+            let patch = patch::parse(&media_type, record, write::body(request)?)?;
             patch::check_kind(&patch, resource)?;
             let kind = kind_of("autoscaling", "v1", "Scale");
             change(shared, record, resource, |old| {
@@ -66,7 +64,7 @@ fn change(
     new: impl FnOnce(&Value) -> Result<Value, Status>,
 ) -> Result<Value, Status> {
     let dry_run = write::is_dry_run(record, "UpdateOptions")?;
-    let options = WriteOptions::at(Timestamp::now())
+    let options = WriteOptions::at(shared.clock.now())
         .part(Part::Main)
         .dry_run(dry_run);
     let (namespace, name) = (record.namespace.as_str(), record.name.as_str());
