@@ -6,6 +6,7 @@ mod credentials;
 mod expired;
 mod kill;
 mod kinds;
+mod kubectl;
 mod many;
 mod network;
 mod provisioner;
@@ -66,6 +67,11 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
         name: "cli",
         about: "the command informer, by certificate, by token, forbidden, and told to end",
         run: |seed| Box::pin(cli::run(seed)),
+    },
+    Scenario {
+        name: "kubectl",
+        about: "kubectl says the same of the test kit as of the real server",
+        run: |_| Box::pin(kubectl::run()),
     },
     Scenario {
         name: "provisioner",
