@@ -110,7 +110,10 @@ impl Cluster {
         check_place(resource, namespace, &object)?;
         custom::shape(resource, &mut object)?;
         let metadata = metadata_mut(&mut object)?;
-        if has_text(metadata, "resourceVersion") && !options.dry_run {
+        let unset = metadata
+            .get("resourceVersion")
+            .is_some_and(|version| version == "0");
+        if has_text(metadata, "resourceVersion") && !unset && !options.dry_run {
             let why = "resourceVersion should not be set on objects to be created";
             return Err(Status::failure(500, "", why));
         }

@@ -27,6 +27,8 @@ pub(crate) struct Report {
     pub(crate) strict: Vec<String>,
     /// The first value of a wrong type.
     pub(crate) wrong: Option<String>,
+    /// The same in the words that are used of a strategic patch.
+    pub(crate) unfit: Option<String>,
     path: String,
     fields: Vec<&'static str>,
     owner: Option<Message>,
@@ -49,6 +51,7 @@ impl Report {
             return;
         }
         let of_type = target.go_type();
+        self.unfit = Some(unfit(value, target));
         self.wrong = Some(match self.owner {
             Some(owner) => format!(
                 "json: cannot unmarshal {value} into Go struct field {}.{} of type {of_type}",
@@ -496,6 +499,30 @@ fn is_quantity(text: &str) -> bool {
     let point =
         number.matches('.').count() <= 1 && number.bytes().any(|byte| byte.is_ascii_digit());
     point && (exponent || UNITS.contains(&digits))
+}
+
+/// What is said of a value of another type in a strategic patch.
+fn unfit(value: &str, target: Target) -> String {
+    let source = match value {
+        "array" => "slice",
+        "object" => "map",
+        "number" => "int64",
+        fraction if fraction.starts_with("number") => "float64",
+        other => other,
+    };
+    match target {
+        Target::List(_) => format!("cannot restore slice from {source}"),
+        Target::Map(_) => format!("cannot restore map from {source}"),
+        Target::One(Scalar::Message(_)) => format!("cannot restore struct from: {source}"),
+        _ => {
+            let source = match source {
+                "slice" => "[]interface {}",
+                "map" => "map[string]interface {}",
+                source => source,
+            };
+            format!("cannot convert {source} to {}", target.go_type())
+        }
+    }
 }
 
 /// What Go says of a value for a type that decodes itself.

@@ -20,6 +20,8 @@ mod pattern;
 mod prune;
 mod strict;
 mod structural;
+#[cfg(test)]
+mod tests;
 mod validate;
 
 use informer_wire::Status;

@@ -26,6 +26,10 @@ pub(crate) fn check_schema(schema: &Value, path: &Path) -> Vec<FieldError> {
         defaults(root, path, true, &mut errors);
     }
     errors.sort_by_key(FieldError::text);
+    if flag(root, "nullable") {
+        let why = "nullable cannot be true at the root";
+        errors.push(FieldError::forbidden(&path.child("nullable"), why));
+    }
     keywords(root, path, Level::Root, None, &mut errors);
     errors
 }
