@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-/// How a server is to be started. By default: a temporary state directory, free ports, no extra flags.
+/// How a server is to be started. By default: a temporary state directory, free ports, no audit log, no extra flags.
 ///
 /// ```
 /// # use informer_e2e::ServerOptions;
@@ -14,7 +14,9 @@ pub struct ServerOptions {
     pub(crate) dir: Option<PathBuf>,
     pub(crate) port: Option<u16>,
     pub(crate) keep: bool,
+    pub(crate) audit: bool,
     pub(crate) flags: Vec<String>,
+    pub(crate) controllers: String,
 }
 
 impl ServerOptions {
@@ -39,10 +41,25 @@ impl ServerOptions {
         self
     }
 
+    /// Has the server log each request when it is received and when it is answered, in
+    /// [`RealApiServer::audit_log`](crate::RealApiServer::audit_log).
+    #[must_use]
+    pub fn audit(mut self) -> Self {
+        self.audit = true;
+        self
+    }
+
     /// Passes a flag to kube-apiserver, such as `--watch-cache=false`; it wins over the harness' own.
     #[must_use]
     pub fn flag(mut self, flag: impl Into<String>) -> Self {
         self.flags.push(flag.into());
+        self
+    }
+
+    /// Runs controllers of kube-controller-manager beside the server, such as `namespace,garbage-collector`.
+    #[must_use]
+    pub fn controllers(mut self, names: impl Into<String>) -> Self {
+        self.controllers = names.into();
         self
     }
 

@@ -75,7 +75,7 @@ impl ApiServer {
     /// Starts a server with the defaults on a free port.
     ///
     /// # Errors
-    /// When no socket can be opened on loopback.
+    /// When no socket can be opened on loopback, or tokio's time is paused.
     pub async fn start() -> io::Result<Self> {
         Self::builder().start().await
     }
@@ -89,6 +89,7 @@ impl ApiServer {
         let address = listener.local_addr()?;
         let shared = Arc::new(shared);
         let task = tokio::spawn(accept(listener, shared.clone()));
+        shared.start_actors(&tokio::runtime::Handle::current());
         Ok(Self {
             shared,
             address,
@@ -98,8 +99,12 @@ impl ApiServer {
 
     /// Makes a server without a socket.
     pub(crate) fn unconnected(shared: Shared) -> Self {
+        let shared = Arc::new(shared);
+        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+            shared.start_actors(&runtime);
+        }
         Self {
-            shared: Arc::new(shared),
+            shared,
             address: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
             task: None,
         }
@@ -144,7 +149,7 @@ impl ApiServer {
     /// # Errors
     /// Those of the server, such as 409 when the name is taken.
     pub fn create(&self, resource: &str, object: Value) -> Result<Value, Status> {
-        let options = WriteOptions::at(Timestamp::now());
+        let options = WriteOptions::at(self.shared.clock.now());
         self.shared.write(|cluster| {
             let resource = cluster.resource(resource)?;
             let namespace = namespace_of(&resource, &object);
@@ -159,7 +164,7 @@ impl ApiServer {
     /// # Errors
     /// Those of the server, such as 404, or 409 for an outdated version.
     pub fn replace(&self, resource: &str, object: Value) -> Result<Value, Status> {
-        let options = WriteOptions::at(Timestamp::now());
+        let options = WriteOptions::at(self.shared.clock.now());
         self.shared.write(|cluster| {
             let resource = cluster.resource(resource)?;
             let namespace = namespace_of(&resource, &object);
@@ -197,7 +202,7 @@ impl ApiServer {
         name: &str,
         patch: &Patch<Value>,
     ) -> Result<Value, Status> {
-        let options = WriteOptions::at(Timestamp::now());
+        let options = WriteOptions::at(self.shared.clock.now());
         self.shared.write(|cluster| {
             let resource = cluster.resource(resource)?;
             let object = cluster.patch(&resource, namespace, name, patch, &options)?;
@@ -205,12 +210,13 @@ impl ApiServer {
         })
     }
 
-    /// Deletes an object; one with finalizers is only marked. Returns its last version.
+    /// Deletes an object; one with finalizers is only marked. Returns its last version. A pod goes at once, as after its
+    /// grace period: a test that wants to see it end deletes it by a request.
     ///
     /// # Errors
     /// Those of the server, such as 404.
     pub fn delete(&self, resource: &str, namespace: &str, name: &str) -> Result<Value, Status> {
-        let options = WriteOptions::at(Timestamp::now());
+        let options = WriteOptions::at(self.shared.clock.now());
         self.shared.write(|cluster| {
             let resource = cluster.resource(resource)?;
             let last = cluster.get(&resource, namespace, name)?;
@@ -374,7 +380,9 @@ impl ApiServer {
             let _ = task.await;
         }
         let empty = Cluster::new(&ClusterOptions::default(), Timestamp::UNIX_EPOCH);
-        std::mem::replace(&mut *self.shared.cluster.lock(), empty)
+        let mut cluster = std::mem::replace(&mut *self.shared.cluster.lock(), empty);
+        cluster.want_changes(false);
+        cluster
     }
 }
 

@@ -16,6 +16,7 @@ const WIDGETS: &str = "/apis/demo.example/v1/namespaces/web/widgets";
 async fn server() -> ApiServer {
     let widgets = ResourceType::new("demo.example", "v1", "Widget", "widgets");
     ApiServer::builder()
+        .create_namespaces(true)
         .resource(widgets)
         .start()
         .await
@@ -29,7 +30,7 @@ async fn namespace_is_deleted_with_its_contents() {
     post(
         &server,
         WIDGETS,
-        json!({"metadata": {"name": "w", "finalizers": ["x/y"]}}),
+        json!({"apiVersion": "demo.example/v1", "kind": "Widget", "metadata": {"name": "w", "finalizers": ["x/y"]}}),
     )
     .await;
     let marked = delete(&server, "/api/v1/namespaces/web").await.json();
@@ -50,15 +51,21 @@ async fn namespace_is_deleted_with_its_contents() {
 }
 
 #[tokio::test]
-async fn strict_namespaces_must_exist() {
-    let server = ApiServer::builder()
-        .strict_namespaces(true)
-        .start()
-        .await
-        .unwrap();
-    let answer = post(&server, PODS, json!({"metadata": {"name": "a"}})).await;
+async fn requests_find_or_make_their_namespace_as_set() {
+    let pod = || json!({"metadata": {"name": "a", "namespace": "web"}});
+    let server = ApiServer::start().await.unwrap();
+    let answer = post(&server, PODS, pod()).await;
     assert_eq!(answer.code, 404);
     assert_eq!(answer.json()["message"], "namespaces \"web\" not found");
+    server.create("pods", pod()).unwrap();
+    assert_eq!(
+        server.get("namespaces", "", "web").unwrap()["status"]["phase"],
+        "Active"
+    );
+
+    let builder = ApiServer::builder().create_namespaces(true);
+    let server = builder.start().await.unwrap();
+    assert_eq!(post(&server, PODS, pod()).await.code, 201);
 }
 
 #[tokio::test]

@@ -29,11 +29,7 @@ const QUIET: Duration = Duration::from_millis(100);
 const RUN: &str = "p1r";
 
 async fn play(ops: &[Op]) -> Vec<Answer> {
-    let server = ApiServer::builder()
-        .strict_namespaces(true)
-        .start()
-        .await
-        .unwrap();
+    let server = ApiServer::start().await.unwrap();
     for definition in definitions() {
         let path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
         assert_eq!(

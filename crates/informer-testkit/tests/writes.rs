@@ -16,6 +16,7 @@ const WIDGETS: &str = "/apis/demo.example/v1/namespaces/web/widgets";
 async fn server() -> ApiServer {
     let widgets = ResourceType::new("demo.example", "v1", "Widget", "widgets").with_status();
     ApiServer::builder()
+        .create_namespaces(true)
         .resource(widgets)
         .start()
         .await
@@ -85,9 +86,9 @@ async fn invalid_create_is_refused() {
         (
             json!({"metadata": 5}),
             400,
-            "cannot unmarshal number into Go struct field Pod.metadata of type v1.ObjectMeta",
+            "cannot unmarshal number into Go struct field Pod.metadata",
         ),
-        (json!([]), 400, "the object is not a JSON object"),
+        (json!([]), 400, "cannot unmarshal array into Go value"),
     ] {
         let answer = post(&server, PODS, body.clone()).await;
         assert_eq!(answer.code, code, "{body}");
@@ -196,7 +197,7 @@ async fn replace_of_an_outdated_version_conflicts() {
 #[tokio::test]
 async fn custom_resource_is_replaced_only_with_resource_version() {
     let server = server().await;
-    let widget = json!({"metadata": {"name": "w"}, "spec": {"size": 1}});
+    let widget = json!({"apiVersion": "demo.example/v1", "kind": "Widget", "metadata": {"name": "w"}, "spec": {"size": 1}});
     assert_eq!(post(&server, WIDGETS, widget.clone()).await.code, 201);
     let answer = put(&server, &format!("{WIDGETS}/w"), widget).await;
     assert_eq!(answer.code, 422);
@@ -229,7 +230,7 @@ async fn generation_counts_changes_of_the_spec() {
     post(
         &server,
         WIDGETS,
-        json!({"metadata": {"name": "w"}, "spec": {"size": 1}}),
+        json!({"apiVersion": "demo.example/v1", "kind": "Widget", "metadata": {"name": "w"}, "spec": {"size": 1}}),
     )
     .await;
     let path = format!("{WIDGETS}/w");
@@ -252,7 +253,7 @@ async fn generation_counts_changes_of_the_spec() {
 #[tokio::test]
 async fn status_is_written_by_its_subresource_only() {
     let server = server().await;
-    let widget = json!({"metadata": {"name": "w"}, "spec": {"size": 1}, "status": {"ready": true}});
+    let widget = json!({"apiVersion": "demo.example/v1", "kind": "Widget", "metadata": {"name": "w"}, "spec": {"size": 1}, "status": {"ready": true}});
     let created = post(&server, WIDGETS, widget).await.json();
     assert!(created.get("status").is_none(), "a create has no status");
     let path = format!("{WIDGETS}/w");

@@ -300,7 +300,8 @@ impl Making {
         let mut metadata = self.metadata(kind, &target);
         match self.rng.u8(..20) {
             0..2 => {
-                metadata["generateName"] = format!("{}-", target.name).into();
+                // Each with a beginning of its own, so that the order of names is the same on both servers.
+                metadata["generateName"] = format!("{}{}-", target.name, self.ops.len()).into();
                 if let Some(fields) = metadata.as_object_mut() {
                     fields.remove("name");
                 }
@@ -420,7 +421,10 @@ impl Making {
         let op = self.push(verb, kind, "GET", path.clone());
         op.query = query;
         let id = op.id;
-        self.lists.push((id, path));
+        // The version of a list from a cache is of its time: nothing that follows may depend on it.
+        if !cached {
+            self.lists.push((id, path));
+        }
     }
 
     fn replace(&mut self, kind: &Kind) {
@@ -629,7 +633,38 @@ impl Making {
     fn wrong_body(&mut self, kind: &Kind) {
         let target = self.target(kind);
         let good = kind.object(json!({ "name": target.name }), 0);
-        let body = match self.rng.u8(..7) {
+        let body = match self.rng.u8(..12) {
+            7 => {
+                let mut body = good;
+                body["metadata"]["labels"] = json!({ "-a": "b c" });
+                body
+            }
+            8 => {
+                let mut body = good;
+                body["metadata"]["annotations"] = json!({ "a/b/c": "" });
+                body["metadata"]["finalizers"] = json!(["orphan", "foregroundDeletion"]);
+                body
+            }
+            9 => {
+                let mut body = good;
+                body["metadata"]["ownerReferences"] =
+                    json!([{ "apiVersion": "", "kind": "", "name": "", "uid": "" }]);
+                body
+            }
+            10 => {
+                let mut body = good;
+                body["metadata"]["generateName"] = "-A-".into();
+                body["metadata"]["finalizers"] = json!(["a b", "/"]);
+                body
+            }
+            11 => {
+                let mut body = good;
+                body["metadata"]["deletionTimestamp"] = "2020-01-02T03:04:05Z".into();
+                body["metadata"]["creationTimestamp"] = "2020-01-02T03:04:05Z".into();
+                body["metadata"]["generation"] = 7.into();
+                body["metadata"]["selfLink"] = "/x".into();
+                body
+            }
             0 => json!("{"),
             1 => json!(""),
             2 => json!([]),
@@ -661,6 +696,12 @@ impl Making {
                 body,
             );
         } else {
+            let mut body = body;
+            // Whether an update looks at it is each kind's own affair.
+            let metadata = body.get_mut("metadata").and_then(Value::as_object_mut);
+            if let Some(metadata) = metadata {
+                metadata.remove("generateName");
+            }
             self.send(
                 "replace wrong",
                 kind,

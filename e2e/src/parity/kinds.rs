@@ -134,7 +134,7 @@ pub(crate) const KINDS: &[Kind] = &[
         scale: false,
         content: |i| {
             json!({ "spec": {
-            "ports": [{ "protocol": "TCP", "port": 80 + u32::from(i), "targetPort": 80 }], "clusterIP": "None",
+            "ports": [{ "name": format!("p{i}"), "protocol": "TCP", "port": 80 + u32::from(i), "targetPort": 80 }], "clusterIP": "None",
             "clusterIPs": ["None"], "type": "ClusterIP", "sessionAffinity": "None", "ipFamilies": ["IPv4"],
             "ipFamilyPolicy": "SingleStack", "internalTrafficPolicy": "Cluster", "selector": { "a": "b" } },
             "status": { "loadBalancer": {} } })

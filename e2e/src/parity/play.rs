@@ -13,6 +13,7 @@ use tokio::time::{sleep, timeout};
 use super::judge::definitions::definitions;
 use super::judge::op::Op;
 use super::judge::session::{Answer, Request, Session};
+use super::kinds::KINDS;
 
 const LIMIT: Duration = Duration::from_secs(30);
 /// A watch that sends nothing for this long has sent what there was.
@@ -21,7 +22,7 @@ const QUIET: Duration = Duration::from_millis(250);
 const LAG: Duration = Duration::from_millis(40);
 
 /// One of the two servers.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Player {
     http: Client,
     url: String,
@@ -51,7 +52,8 @@ impl Player {
         })
     }
 
-    /// Makes what every play needs: the definitions of the custom kinds, served.
+    /// Makes what every play needs: the definitions of the custom kinds, served, and an object behind the last of each
+    /// cluster-scoped kind, since a page with a selector says whether objects follow that it does not select.
     pub(crate) async fn prepare(&self) -> anyhow::Result<()> {
         for definition in definitions() {
             let plural = definition["spec"]["names"]["plural"].clone();
@@ -69,6 +71,11 @@ impl Player {
             timeout(LIMIT, served)
                 .await
                 .context("a definition is not served")?;
+        }
+        for kind in KINDS.iter().filter(|kind| !kind.namespaced) {
+            let last = kind.object(json!({ "name": "zz-last" }), 0);
+            self.must("POST", &kind.collection(None), Some(last))
+                .await?;
         }
         Ok(())
     }
@@ -95,7 +102,12 @@ impl Player {
         Ok(answers)
     }
 
-    async fn must(&self, method: &str, path: &str, body: Option<Value>) -> anyhow::Result<()> {
+    pub(crate) async fn must(
+        &self,
+        method: &str,
+        path: &str,
+        body: Option<Value>,
+    ) -> anyhow::Result<()> {
         let request = Request {
             method: method.to_owned(),
             target: path.to_owned(),
@@ -107,7 +119,7 @@ impl Player {
         Ok(())
     }
 
-    async fn send(&self, request: &Request, watch: bool) -> anyhow::Result<Answer> {
+    pub(crate) async fn send(&self, request: &Request, watch: bool) -> anyhow::Result<Answer> {
         let method = Method::from_bytes(request.method.as_bytes())?;
         let mut sending = self
             .http

@@ -4,36 +4,30 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use http::{Request, Response, StatusCode, header};
-use http_body_util::{BodyExt, Limited};
-use hyper::body::Incoming;
-use informer_wire::{DeleteOptions, Deleted, Status, StatusCause};
-use jiff::Timestamp;
+use informer_wire::{Deleted, Status};
 use serde_json::Value;
 
 use super::body::Body;
 use super::negotiate::Shape;
 use super::read::list_options;
-use super::{Target, header_text, respond};
+use super::{Target, door, header_text, respond};
 use crate::encode;
-use crate::model::{Part, WriteOptions};
+use crate::model::WriteOptions;
 use crate::patch;
 use crate::request::RequestRecord;
+use crate::request_body::{self, DeleteWish};
 use crate::schema::{self, FieldValidation};
 use crate::shared::Shared;
-use crate::status;
 
-/// The most bytes that a real server accepts.
-const BODY_LIMIT: usize = 3 * 1024 * 1024;
-
-pub(super) async fn create(
+pub(super) fn create(
     shared: &Arc<Shared>,
     record: &RequestRecord,
     target: &Target,
-    request: Request<Incoming>,
+    request: &Request<Bytes>,
 ) -> Result<Response<Body>, Status> {
     let encoding = target.negotiate(shared, record, Shape::One)?;
-    let options = write_options(record, target, "CreateOptions")?;
-    let (object, mut warnings) = json_body(request, target, &options).await?;
+    let options = write_options(shared, record, target, "CreateOptions")?;
+    let (object, mut warnings) = object(request, target, &options)?;
     let resource = &target.resource;
     let created = shared.write(|cluster| {
         let created = cluster.create(resource, &record.namespace, object, &options);
@@ -45,15 +39,15 @@ pub(super) async fn create(
     Ok(warned(shared, record, response, &warnings))
 }
 
-pub(super) async fn replace(
+pub(super) fn replace(
     shared: &Arc<Shared>,
     record: &RequestRecord,
     target: &Target,
-    request: Request<Incoming>,
+    request: &Request<Bytes>,
 ) -> Result<Response<Body>, Status> {
     let encoding = target.negotiate(shared, record, Shape::One)?;
-    let options = write_options(record, target, "UpdateOptions")?;
-    let (object, mut warnings) = json_body(request, target, &options).await?;
+    let options = write_options(shared, record, target, "UpdateOptions")?;
+    let (object, mut warnings) = object(request, target, &options)?;
     let (resource, namespace, name) = (&target.resource, &record.namespace, &record.name);
     let (existed, object) = shared.write(|cluster| {
         let existed = cluster.get(resource, namespace, name).is_ok();
@@ -87,22 +81,22 @@ fn written(existed: bool) -> StatusCode {
     }
 }
 
-pub(super) async fn patch(
+pub(super) fn patch(
     shared: &Arc<Shared>,
     record: &RequestRecord,
     target: &Target,
-    request: Request<Incoming>,
+    request: &Request<Bytes>,
 ) -> Result<Response<Body>, Status> {
     let encoding = target.negotiate(shared, record, Shape::One)?;
     let media_type = header_text(request.headers(), header::CONTENT_TYPE);
-    let bytes = body(request).await?;
-    let patch = patch::parse(&media_type, record, &bytes)?;
+    let bytes = body(request)?;
+    let patch = patch::parse(&media_type, record, bytes)?;
     patch::check_kind(&patch, &target.resource)?;
-    let options = write_options(record, target, "PatchOptions")?;
+    let options = write_options(shared, record, target, "PatchOptions")?;
     let (resource, namespace, name) = (&target.resource, &record.namespace, &record.name);
     let (existed, object, warnings) = shared.write(|cluster| {
         let existed = cluster.get(resource, namespace, name).is_ok();
-        cluster.note_repeated(schema::repeated_in_patch(&patch, &bytes));
+        cluster.note_repeated(schema::repeated_in_patch(&patch, bytes));
         let object = cluster.patch(resource, namespace, name, &patch, &options);
         (existed, object, cluster.take_warnings())
     });
@@ -111,163 +105,92 @@ pub(super) async fn patch(
     Ok(warned(shared, record, response, &warnings))
 }
 
-pub(super) async fn delete(
+pub(super) fn delete(
     shared: &Arc<Shared>,
     record: &RequestRecord,
     target: &Target,
-    request: Request<Incoming>,
+    request: &Request<Bytes>,
 ) -> Result<Response<Body>, Status> {
     let encoding = target.negotiate(shared, record, Shape::One)?;
-    let (how, options) = (
-        delete_options(record, request).await?,
-        options(target, false),
+    let (wish, options) = (
+        delete_options(record, request)?,
+        options(shared, target, false),
     );
     let (resource, namespace, name) = (&target.resource, &record.namespace, &record.name);
-    let deleted =
-        shared.write(|cluster| cluster.delete(resource, namespace, name, &how, &options))?;
-    Ok(match deleted {
+    let (deleted, gone) = shared.write(|cluster| {
+        let deleted = cluster.delete(resource, namespace, name, &wish.how, &options);
+        (deleted, cluster.get(resource, namespace, name).is_err())
+    });
+    let code = if wish.cascades_by_old_option && !gone {
+        StatusCode::ACCEPTED
+    } else {
+        StatusCode::OK
+    };
+    Ok(match deleted? {
         Deleted::Status(status) => respond::status(*status, encoding.format),
-        Deleted::Object(object) => respond::object(StatusCode::OK, resource, &object, encoding),
+        Deleted::Object(object) => respond::object(code, resource, &object, encoding),
     })
 }
 
-pub(super) async fn delete_collection(
+pub(super) fn delete_collection(
     shared: &Arc<Shared>,
     record: &RequestRecord,
     target: &Target,
-    request: Request<Incoming>,
+    request: &Request<Bytes>,
 ) -> Result<Response<Body>, Status> {
     let encoding = target.negotiate(shared, record, Shape::List)?;
     let selection = list_options(record)?;
-    let (how, options) = (
-        delete_options(record, request).await?,
-        options(target, false),
+    let (wish, options) = (
+        delete_options(record, request)?,
+        options(shared, target, false),
     );
     let (resource, namespace) = (target.resource.clone(), &record.namespace);
     let page = shared.write(|cluster| {
-        cluster.delete_collection(&resource, namespace, &selection, &how, &options)
+        cluster.delete_collection(&resource, namespace, &selection, &wish.how, &options)
     })?;
     Ok(respond::list(encode::list(resource, page, encoding)))
 }
 
 /// Reads the options of a write from the query.
 fn write_options(
+    shared: &Shared,
     record: &RequestRecord,
     target: &Target,
     kind: &str,
 ) -> Result<WriteOptions, Status> {
     let directives: Vec<_> = record.query_values("dryRun").collect();
-    check_dry_run(kind, &directives)?;
+    request_body::check_dry_run(kind, &directives)?;
     let validation = record.query_value("fieldValidation").unwrap_or_default();
     let validation = FieldValidation::parse(validation, kind)?;
-    Ok(options(target, !directives.is_empty()).field_validation(validation))
+    Ok(options(shared, target, !directives.is_empty()).field_validation(validation))
 }
 
-fn options(target: &Target, dry_run: bool) -> WriteOptions {
-    let part = if target.on_status {
-        Part::Status
-    } else {
-        Part::Main
-    };
-    WriteOptions::at(Timestamp::now())
-        .part(part)
+fn options(shared: &Shared, target: &Target, dry_run: bool) -> WriteOptions {
+    WriteOptions::at(shared.clock.now())
+        .part(target.part)
         .dry_run(dry_run)
 }
 
-/// Refuses dry-run directives but `All`, the only one there is.
-fn check_dry_run(kind: &str, directives: &[&str]) -> Result<(), Status> {
-    if directives.iter().all(|directive| *directive == "All") {
-        return Ok(());
-    }
-    let directives = Value::from(directives);
-    let message = format!("Unsupported value: {directives}: supported values: \"All\"");
-    let cause = StatusCause::new("FieldValueNotSupported", message).with_field("dryRun");
-    Err(status::invalid("meta.k8s.io", kind, "", vec![cause]))
-}
-
-/// Reads the options of a delete: from the body if there is one, otherwise from the query. Beside a body the query
-/// does not count.
-async fn delete_options(
-    record: &RequestRecord,
-    request: Request<Incoming>,
-) -> Result<DeleteOptions, Status> {
-    const KIND: &str = "DeleteOptions";
+/// Reads the options of a delete.
+fn delete_options(record: &RequestRecord, request: &Request<Bytes>) -> Result<DeleteWish, Status> {
     let media_type = header_text(request.headers(), header::CONTENT_TYPE);
-    let body = body(request).await?;
-    if body.is_empty() {
-        let directives: Vec<_> = record.query_values("dryRun").collect();
-        check_dry_run(KIND, &directives)?;
-        check_propagation(record.query_value("propagationPolicy"))?;
-        let mut options = DeleteOptions::default().dry_run(!directives.is_empty());
-        let text = |key| record.query_value(key).filter(|text| !text.is_empty());
-        if let Some(uid) = text("uid") {
-            options = options.only_uid(uid);
-        }
-        if let Some(version) = text("resourceVersion") {
-            options = options.only_resource_version(version);
-        }
-        return Ok(options);
-    }
-    if media_type.contains("protobuf") {
-        return Err(status::unsupported_media_type(&["application/json"]));
-    }
-    let invalid = |error| status::bad_request(format!("invalid {KIND}: {error}"));
-    let body: Value = serde_json::from_slice(&body).map_err(invalid)?;
-    if !matches!(body["kind"].as_str(), None | Some(KIND)) {
-        let kind = &body["kind"];
-        return Err(status::bad_request(format!("{kind} is no {KIND}")));
-    }
-    let directives = body["dryRun"].as_array().map(Vec::as_slice);
-    let directives = directives.unwrap_or_default().iter();
-    check_dry_run(
-        KIND,
-        &directives.filter_map(Value::as_str).collect::<Vec<_>>(),
-    )?;
-    check_propagation(body["propagationPolicy"].as_str())?;
-    serde_json::from_value(body).map_err(invalid)
+    request_body::delete_options(record, &media_type, body(request)?)
 }
 
-/// Refuses propagation policies that there are not.
-fn check_propagation(policy: Option<&str>) -> Result<(), Status> {
-    let Some(policy) =
-        policy.filter(|policy| !matches!(*policy, "Foreground" | "Background" | "Orphan"))
-    else {
-        return Ok(());
-    };
-    let supported = "\"Foreground\", \"Background\", \"Orphan\", \"nil\"";
-    let message = format!("Unsupported value: {policy:?}: supported values: {supported}");
-    let cause = StatusCause::new("FieldValueNotSupported", message).with_field("propagationPolicy");
-    Err(status::invalid(
-        "meta.k8s.io",
-        "DeleteOptions",
-        "",
-        vec![cause],
-    ))
+fn body(request: &Request<Bytes>) -> Result<&Bytes, Status> {
+    door::check_size(request.body())?;
+    Ok(request.body())
 }
 
-async fn body(request: Request<Incoming>) -> Result<Bytes, Status> {
-    let limited = Limited::new(request.into_body(), BODY_LIMIT);
-    let collected = limited.collect().await.map_err(|error| {
-        if error.is::<http_body_util::LengthLimitError>() {
-            let message = format!("limit is {BODY_LIMIT} bytes");
-            return Status::failure(413, "RequestEntityTooLarge", message);
-        }
-        status::bad_request(format!("the body could not be read: {error}"))
-    })?;
-    Ok(collected.to_bytes())
-}
-
-/// Reads an object, and the warnings about its fields.
-async fn json_body(
-    request: Request<Incoming>,
+/// Reads the object of a create or an update, and the warnings about its fields.
+fn object(
+    request: &Request<Bytes>,
     target: &Target,
     options: &WriteOptions,
 ) -> Result<(Value, Vec<String>), Status> {
     let media_type = header_text(request.headers(), header::CONTENT_TYPE);
-    let essence = media_type.split(';').next().unwrap_or_default().trim();
-    if !matches!(essence, "" | "*/*" | "application/json") {
-        return Err(status::unsupported_media_type(&["application/json"]));
-    }
-    let body = body(request).await?;
-    schema::read(&target.resource, &body, options.field_validation)
+    let body = body(request)?;
+    let object = request_body::object(&media_type, body, &target.resource)?;
+    let json = request_body::is_json(&media_type).then_some(&**body);
+    schema::read(&target.resource, object, json, options.field_validation)
 }

@@ -4,8 +4,9 @@
 use informer_wire::Status;
 use serde_json::{Map, Value, json};
 
+use super::metadata::{check_shape, protect_from_status};
 use super::object::StoredObject;
-use super::strategy::{check_shape, empty_status, other_uid, protect_from_status, qos_class};
+use super::pod::{keep_qos_class, qos_class};
 use super::write::Part;
 use crate::resource::ResourceType;
 use crate::status;
@@ -49,6 +50,17 @@ pub(super) fn has_finalizers(object: &Value) -> bool {
 
 pub(super) fn is_marked_deleted(object: &Value) -> bool {
     object["metadata"]["deletionTimestamp"].is_string()
+}
+
+pub(super) fn is_pod(resource: &ResourceType) -> bool {
+    !resource.custom && resource.group.is_empty() && resource.plural == "pods"
+}
+
+/// The number of entries in `spec.finalizers`, which hold a namespace beside those of its metadata.
+pub(super) fn namespace_finalizers(namespace: &Value) -> usize {
+    namespace["spec"]["finalizers"]
+        .as_array()
+        .map_or(0, Vec::len)
 }
 
 pub(super) fn is_namespace(resource: &ResourceType) -> bool {
@@ -97,37 +109,24 @@ pub(super) fn check_name(object: &Value, name: &str) -> Result<(), Status> {
     )))
 }
 
-pub(super) fn check_versions(
+/// Refuses an object of another version than the stored one.
+pub(super) fn check_version(
     resource: &ResourceType,
     old: &StoredObject,
     new: &Value,
 ) -> Result<(), Status> {
-    let text = |field: &str| new["metadata"][field].as_str().unwrap_or_default();
-    let version = text("resourceVersion");
-    if !matches!(version, "" | "0") && version != old.revision().to_string() {
-        let why = "the object has been modified; please apply your changes to the latest version and try again";
-        return Err(status::conflict(resource, old.name(), why));
+    let version = new["metadata"]["resourceVersion"]
+        .as_str()
+        .unwrap_or_default();
+    if matches!(version, "" | "0") || version == old.revision().to_string() {
+        return Ok(());
     }
-    let uid = text("uid");
-    if !uid.is_empty() && uid != old.uid() {
-        return Err(other_uid(
-            resource,
-            old.namespace(),
-            old.name(),
-            uid,
-            old.uid(),
-        ));
-    }
-    Ok(())
+    let why = "the object has been modified; please apply your changes to the latest version and try again";
+    Err(status::conflict(resource, old.name(), why))
 }
 
-/// Restores what this write may not change.
-pub(super) fn protect(
-    resource: &ResourceType,
-    before: &Value,
-    after: &mut Value,
-    part: Part,
-) -> Result<(), Status> {
+/// Restores the parts of an object that this write may not change.
+pub(super) fn protect(resource: &ResourceType, before: &Value, after: &mut Value, part: Part) {
     match part {
         Part::Status => {
             let status = after["status"].take();
@@ -138,12 +137,20 @@ pub(super) fn protect(
             };
             set_or_remove(&mut kept, "status", status);
             *after = kept;
+            keep_qos_class(resource, before, after);
         }
-        Part::Main if resource.has_status => {
+        Part::Main | Part::Finalize if resource.has_status => {
             set_or_remove(after, "status", before["status"].clone());
         }
-        Part::Main | Part::Whole => {}
+        Part::Main | Part::Finalize | Part::Whole => {}
     }
+    if is_namespace(resource) && part == Part::Main {
+        keep_namespace_finalizers(before, after);
+    }
+}
+
+/// Restores the metadata that no write may change.
+pub(super) fn keep_immutable(before: &Value, after: &mut Value) -> Result<(), Status> {
     let metadata = metadata_mut(after)?;
     metadata.remove("selfLink");
     for field in IMMUTABLE_METADATA {
@@ -153,6 +160,18 @@ pub(super) fn protect(
         };
     }
     Ok(())
+}
+
+/// Restores what only a request to `/finalize` may change.
+fn keep_namespace_finalizers(before: &Value, after: &mut Value) {
+    if !after["spec"].is_object() {
+        after["spec"] = json!({});
+    }
+    set_or_remove(
+        &mut after["spec"],
+        "finalizers",
+        before["spec"]["finalizers"].clone(),
+    );
 }
 
 pub(super) fn set_or_remove(object: &mut Value, field: &str, value: Value) {
@@ -176,13 +195,19 @@ pub(super) fn spec_differs(resource: &ResourceType, before: &Value, after: &Valu
         for field in ["apiVersion", "kind", "metadata"] {
             remove(&mut object, field);
         }
+        if is_pod(resource) {
+            // The scheduler's binding does not count.
+            remove(&mut object["spec"], "nodeName");
+        }
         // Without a status subresource, the status of a custom resource is a field like any other.
         if resource.has_status || !resource.custom {
             remove(&mut object, "status");
         }
         object
     };
+    let counted = resource.counted_metadata();
     spec(before) != spec(after)
+        || counted.is_some_and(|field| before["metadata"][field] != after["metadata"][field])
 }
 
 pub(super) fn same_but_for_version(
@@ -210,7 +235,10 @@ pub(super) fn fill_defaults(resource: &ResourceType, object: &mut Value) {
         ("", "pods") => "Pending",
         ("", "namespaces") => "Active",
         _ => {
-            if let Some(status) = empty_status(resource).filter(|_| object["status"].is_null()) {
+            if let Some(status) = resource
+                .empty_status()
+                .filter(|_| object["status"].is_null())
+            {
                 object["status"] = status;
             }
             return;
@@ -223,6 +251,7 @@ pub(super) fn fill_defaults(resource: &ResourceType, object: &mut Value) {
         object["status"]["qosClass"] = qos_class(object).into();
     }
     if is_namespace(resource) {
+        hold_namespace(object);
         let name = object["metadata"]["name"].clone();
         if !object["metadata"]["labels"].is_object() {
             object["metadata"]["labels"] = json!({});
@@ -230,5 +259,18 @@ pub(super) fn fill_defaults(resource: &ResourceType, object: &mut Value) {
         if let Some(labels) = object["metadata"]["labels"].as_object_mut() {
             labels.insert("kubernetes.io/metadata.name".to_owned(), name);
         }
+    }
+}
+
+/// Adds the entry of `spec.finalizers` that every namespace starts with: it holds the namespace until it is empty.
+fn hold_namespace(namespace: &mut Value) {
+    if !namespace["spec"].is_object() {
+        namespace["spec"] = json!({});
+    }
+    let finalizers = &mut namespace["spec"]["finalizers"];
+    match finalizers.as_array_mut() {
+        Some(held) if held.iter().any(|one| one == "kubernetes") => {}
+        Some(held) => held.push("kubernetes".into()),
+        None => *finalizers = json!(["kubernetes"]),
     }
 }

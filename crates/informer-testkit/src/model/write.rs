@@ -1,26 +1,21 @@
-//! Writes: create, replace, patch, delete, with the rules of resource versions, generations,
-//! finalizers and the status subresource.
+//! Writes: create, replace, patch, with the rules of resource versions, generations, finalizers and the status
+//! subresource.
 
 use std::sync::Arc;
 
-use informer_wire::{DeleteOptions, Deleted, Patch, Status, StatusCause};
+use informer_wire::{Patch, Status};
 use jiff::Timestamp;
 use serde_json::{Map, Value};
 
 use super::cluster::Cluster;
-use super::collection::Scope;
 use super::custom;
-use super::list::Page;
+use super::delete::ends;
+use super::metadata::{check_created, check_updated, drop_empty, other_uid, require_version};
+use super::names::path_segment;
 use super::object::{StoredObject, object_key};
-use super::options::ListOptions;
 use super::rules::{
-    check_name, check_place, check_type, check_versions, fill_defaults, has_finalizers, has_text,
-    is_marked_deleted, is_namespace, metadata_mut, protect, remove, same_but_for_version,
-    spec_differs,
-};
-use super::strategy::{
-    check_finalizers, drop_empty, empty_status, keeps_status, other_uid, require_version,
-    returns_deleted,
+    check_name, check_place, check_type, check_version, fill_defaults, has_text, is_marked_deleted,
+    keep_immutable, metadata_mut, protect, remove, same_but_for_version, spec_differs,
 };
 use crate::resource::ResourceType;
 use crate::schema::{self, FieldValidation};
@@ -38,6 +33,8 @@ pub enum Part {
     Main,
     /// The status alone: a request to `/status`.
     Status,
+    /// All but the status, and what holds a namespace in its `spec.finalizers`: a request to its `/finalize`.
+    Finalize,
 }
 
 /// The options of a write.
@@ -109,26 +106,34 @@ impl Cluster {
         check_type(resource, &object)?;
         check_place(resource, namespace, &object)?;
         custom::shape(resource, &mut object)?;
+        let by_request = options.part != Part::Whole;
+        let name = self.choose_name(metadata_mut(&mut object)?);
+        if resource.namespaced {
+            self.check_namespace(resource, namespace, &name, by_request)?;
+        }
+        if by_request {
+            check_created(resource, &name, &object)?;
+        } else if name.is_empty() || name.len() > 253 || !path_segment(&name).is_empty() {
+            // The words of a real server for it.
+            check_created(resource, &name, &object)?;
+            return Err(status::bad_request(format!("{name:?} cannot be a name")));
+        }
+        if options.part == Part::Main && resource.has_status && !resource.keeps_status() {
+            remove(&mut object, "status");
+        }
+        custom::validate(resource, &name, &object, None, options.part)?;
+        if by_request {
+            self.warn(resource, None, &object);
+        }
         let metadata = metadata_mut(&mut object)?;
         let unset = metadata
             .get("resourceVersion")
             .is_some_and(|version| version == "0");
-        if has_text(metadata, "resourceVersion") && !unset && !options.dry_run {
+        let given = has_text(metadata, "resourceVersion") && !unset;
+        if given && !options.dry_run {
             let why = "resourceVersion should not be set on objects to be created";
             return Err(Status::failure(500, "", why));
         }
-        let name = self.choose_name(resource, metadata)?;
-        if options.part != Part::Whole {
-            check_finalizers(resource, &name, None, &object)?;
-        }
-        if options.part == Part::Main && resource.has_status && !keeps_status(resource) {
-            remove(&mut object, "status");
-        }
-        custom::validate(resource, &name, &object, None, options.part)?;
-        if options.part != Part::Whole {
-            self.warn(resource, None, &object);
-        }
-        let metadata = metadata_mut(&mut object)?;
         let key = object_key(namespace, &name);
         if let Some(old) = self.collection(resource)?.get(&key) {
             let mut refusal = status::already_exists(resource, &name);
@@ -138,7 +143,6 @@ impl Cluster {
             return Err(refusal);
         }
         if resource.namespaced {
-            self.require_namespace(namespace, options)?;
             metadata.insert("namespace".to_owned(), namespace.into());
         } else {
             metadata.remove("namespace");
@@ -158,17 +162,19 @@ impl Cluster {
             metadata_mut(&mut object)?.insert("generation".to_owned(), 1.into());
         }
         self.check_definition(resource, &mut object, None, options)?;
-        // What is not stored has no version.
-        let revision = if options.dry_run {
-            0
-        } else {
-            self.next_revision()
-        };
-        let stored = custom::encode(resource, &object, revision);
-        if !options.dry_run {
-            self.commit(resource, &key, Some(stored.clone()));
-            self.adopt_definition(resource, &object);
+        if options.dry_run {
+            // What is not stored has no version, or that of the request.
+            let version = object["metadata"]["resourceVersion"].as_str();
+            let revision = version.and_then(|version| version.parse().ok());
+            let answer = custom::encode(resource, &object, revision.unwrap_or_default());
+            return Ok(custom::view(resource, &answer));
         }
+        if resource.namespaced {
+            self.ensure_namespace(namespace, options)?;
+        }
+        let stored = custom::encode(resource, &object, self.next_revision());
+        self.commit(resource, &key, Some(stored.clone()));
+        self.adopt_definition(resource, &object);
         Ok(custom::view(resource, &stored))
     }
 
@@ -195,15 +201,26 @@ impl Cluster {
         if resource.is_created_by_updates() && options.part != Part::Whole && missing()? {
             let mut object = object;
             let metadata = metadata_mut(&mut object)?;
-            metadata.remove("resourceVersion");
+            if !options.dry_run {
+                metadata.remove("resourceVersion");
+            }
             if let Some(uid) = metadata.get("uid").and_then(Value::as_str) {
-                return Err(other_uid(resource, namespace, name, uid, ""));
+                let dry_run = options.dry_run;
+                return Err(other_uid(resource, namespace, name, uid, "", dry_run));
             }
             return self.create(resource, namespace, object, options);
         }
-        self.update(resource, namespace, name, options, |_| {
-            if options.part != Part::Whole {
-                require_version(resource, name, &object)?;
+        self.update(resource, namespace, name, options, |before| {
+            let uid = |object: &Value| {
+                object["metadata"]["uid"]
+                    .as_str()
+                    .unwrap_or_default()
+                    .to_owned()
+            };
+            let (wanted, is) = (uid(&object), uid(before));
+            if !wanted.is_empty() && wanted != is {
+                let dry_run = options.dry_run;
+                return Err(other_uid(resource, namespace, name, &wanted, &is, dry_run));
             }
             Ok(object)
         })
@@ -251,62 +268,6 @@ impl Cluster {
         patched
     }
 
-    /// Deletes an object, or marks it for deletion while it has finalizers. A namespace takes its
-    /// contents with it, a custom resource definition its resources. Grace periods and propagation
-    /// policies are ignored.
-    ///
-    /// # Errors
-    /// 404, 409 when a precondition does not hold.
-    pub fn delete(
-        &mut self,
-        resource: &Arc<ResourceType>,
-        namespace: &str,
-        name: &str,
-        how: &DeleteOptions,
-        options: &WriteOptions,
-    ) -> Result<Deleted<Arc<StoredObject>>, Status> {
-        let options = &options.dry_run(options.dry_run || how.dry_run);
-        let old = self.get(resource, namespace, name)?;
-        check_preconditions(how, resource, &old)?;
-        let mut value = old.value(resource);
-        if has_finalizers(&value) {
-            let object = self.mark_deleted(resource, &old, &mut value, options)?;
-            return Ok(Deleted::Object(object));
-        }
-        if !options.dry_run {
-            if is_namespace(resource) && !self.empty_namespace(&old, &mut value, options)? {
-                let object = self.get(resource, namespace, name)?;
-                return Ok(Deleted::Object(object));
-            }
-            self.remove(resource, &old);
-        }
-        if options.part != Part::Whole && returns_deleted(resource) {
-            return Ok(Deleted::Object(old));
-        }
-        let status = status::deleted(resource, name, old.uid());
-        Ok(Deleted::Status(Box::new(status)))
-    }
-
-    /// Deletes every object that a list with the same options has, and returns that list.
-    ///
-    /// # Errors
-    /// Those of a list; 409 when a precondition does not hold, which each object has to meet.
-    pub fn delete_collection(
-        &mut self,
-        resource: &Arc<ResourceType>,
-        namespace: &str,
-        selection: &ListOptions,
-        how: &DeleteOptions,
-        options: &WriteOptions,
-    ) -> Result<Page, Status> {
-        let page = self.list(resource, namespace, selection)?;
-        for object in &page.items {
-            let (namespace, name) = (object.namespace(), object.name());
-            self.delete(resource, namespace, name, how, options)?;
-        }
-        Ok(page)
-    }
-
     fn update(
         &mut self,
         resource: &Arc<ResourceType>,
@@ -322,29 +283,39 @@ impl Cluster {
         // From here on both are objects with metadata, whatever the patch was.
         drop_empty(metadata_mut(&mut after)?);
         check_type(resource, &after)?;
-        check_versions(resource, &old, &after)?;
-        protect(resource, &before, &mut after, options.part)?;
-        if options.part != Part::Whole {
-            check_finalizers(resource, name, Some(&before), &after)?;
+        let by_request = options.part != Part::Whole;
+        if by_request {
+            require_version(resource, name, &after)?;
         }
+        check_version(resource, &old, &after)?;
+        protect(resource, &before, &mut after, options.part);
+        if by_request {
+            check_updated(resource, name, &before, &after)?;
+        }
+        keep_immutable(&before, &mut after)?;
         custom::validate(resource, name, &after, Some(&before), options.part)?;
-        if options.part != Part::Whole {
+        if by_request {
             self.warn(resource, Some(&before), &after);
         }
-        if let Some(status) = empty_status(resource).filter(|_| after["status"].is_null()) {
+        if let Some(status) = resource
+            .empty_status()
+            .filter(|_| after["status"].is_null())
+        {
             after["status"] = status;
         }
         let generation = before["metadata"]["generation"].as_i64();
-        if let Some(generation) = generation.filter(|_| spec_differs(resource, &before, &after)) {
+        let counts = options.part != Part::Status && spec_differs(resource, &before, &after);
+        if let Some(generation) = generation.filter(|_| counts) {
             metadata_mut(&mut after)?
                 .insert("generation".to_owned(), generation.saturating_add(1).into());
         }
-        if is_marked_deleted(&before) && !has_finalizers(&after) {
+        if ends(resource, &before, &after) {
             if !options.dry_run {
                 self.remove(resource, &old);
-                self.finish_namespace_of(&old);
             }
-            return Ok(old);
+            // Gone, though the answer to the write is as to any other.
+            let last = StoredObject::encode(resource, &after, old.revision());
+            return Ok(Arc::new(last));
         }
         self.check_definition(resource, &mut after, Some(&before), options)?;
         // A write that changes nothing writes nothing: the version stays, and no watch has an event.
@@ -353,7 +324,8 @@ impl Cluster {
         {
             return Ok(old);
         }
-        let stored = custom::encode(resource, &after, self.next_revision());
+        let revision = self.revision_of(options, &old);
+        let stored = custom::encode(resource, &after, revision);
         if !options.dry_run {
             self.commit(resource, old.key(), Some(stored.clone()));
             self.adopt_definition(resource, &after);
@@ -361,72 +333,19 @@ impl Cluster {
         Ok(custom::view(resource, &stored))
     }
 
-    /// Sets the deletion timestamp, unless there is one.
-    pub(super) fn mark_deleted(
-        &mut self,
-        resource: &Arc<ResourceType>,
-        old: &Arc<StoredObject>,
-        value: &mut Value,
-        options: &WriteOptions,
-    ) -> Result<Arc<StoredObject>, Status> {
-        if is_marked_deleted(value) {
-            return Ok(old.clone());
+    /// The revision of an object that is being changed: a dry run leaves it as it is.
+    pub(super) fn revision_of(&self, options: &WriteOptions, old: &StoredObject) -> u64 {
+        if options.dry_run {
+            return old.revision();
         }
-        let metadata = metadata_mut(value)?;
-        metadata.insert("deletionTimestamp".to_owned(), rfc3339(options.now).into());
-        metadata.insert("deletionGracePeriodSeconds".to_owned(), 0.into());
-        if let Some(generation) = metadata.get("generation").and_then(Value::as_i64) {
-            metadata.insert("generation".to_owned(), generation.saturating_add(1).into());
-        }
-        let marked = custom::encode(resource, value, self.next_revision());
-        if !options.dry_run {
-            self.commit(resource, old.key(), Some(marked.clone()));
-        }
-        Ok(custom::view(resource, &marked))
+        self.next_revision()
     }
 
-    /// Removes an object for good, and what belongs to it.
-    pub(super) fn remove(&mut self, resource: &Arc<ResourceType>, old: &Arc<StoredObject>) {
-        self.drop_definition(resource, old);
-        self.commit(resource, old.key(), None);
-    }
-
-    /// Removes or marks every object of a scope.
-    pub(super) fn delete_all(
-        &mut self,
-        resource: &Arc<ResourceType>,
-        namespace: &str,
-        options: &WriteOptions,
-    ) -> Result<(), Status> {
-        let scope = Scope::new(namespace);
-        let objects: Vec<_> = self
-            .collection(resource)?
-            .live(&scope, "")
-            .cloned()
-            .collect();
-        for object in objects {
-            let object = custom::view(resource, &object);
-            let mut value = object.value(resource);
-            if has_finalizers(&value) {
-                self.mark_deleted(resource, &object, &mut value, options)?;
-            } else {
-                self.remove(resource, &object);
-            }
-        }
-        Ok(())
-    }
-
-    fn choose_name(
-        &mut self,
-        resource: &ResourceType,
-        metadata: &mut Map<String, Value>,
-    ) -> Result<String, Status> {
+    /// Returns the name, made from `generateName` if there is none.
+    fn choose_name(&mut self, metadata: &mut Map<String, Value>) -> String {
         let text = |metadata: &Map<String, Value>, field: &str| {
-            metadata
-                .get(field)
-                .and_then(Value::as_str)
-                .unwrap_or_default()
-                .to_owned()
+            let text = metadata.get(field).and_then(Value::as_str);
+            text.unwrap_or_default().to_owned()
         };
         let mut name = text(metadata, "name");
         let base = text(metadata, "generateName");
@@ -438,27 +357,7 @@ impl Cluster {
             }
             metadata.insert("name".to_owned(), name.as_str().into());
         }
-        let invalid = |reason: &str, message: String| {
-            let causes = vec![StatusCause::new(reason, message).with_field("metadata.name")];
-            Err(status::invalid(
-                &resource.group,
-                &resource.kind,
-                &name,
-                causes,
-            ))
-        };
-        if name.is_empty() {
-            let message = "Required value: name or generateName is required".to_owned();
-            return invalid("FieldValueRequired", message);
-        }
-        if name.len() > 253 || name == "." || name == ".." || name.contains(['/', '%']) {
-            let message = format!(
-                "Invalid value: {name:?}: a name is at most 253 characters long, not '.' or '..', \
-                 and has no '/' or '%'"
-            );
-            return invalid("FieldValueInvalid", message);
-        }
-        Ok(name)
+        name
     }
 
     fn new_uid(&mut self) -> String {
@@ -476,34 +375,4 @@ impl Cluster {
             &hex[20..]
         )
     }
-}
-
-/// Checks the preconditions of a delete.
-fn check_preconditions(
-    wanted: &DeleteOptions,
-    resource: &ResourceType,
-    old: &StoredObject,
-) -> Result<(), Status> {
-    let Some(wanted) = &wanted.preconditions else {
-        return Ok(());
-    };
-    // A real server names the kind here, where other conflicts name the resource.
-    let refuse = |what: &str, wanted: &str, is: &str, perhaps: &str| {
-        let why = format!(
-            "the {what} in the precondition ({wanted}) does not match the {what} in record ({is}). The object might \
-             have been {perhaps}"
-        );
-        let mut named = resource.clone();
-        named.plural.clone_from(&resource.kind);
-        Err(status::conflict(&named, old.name(), &why))
-    };
-    if let Some(uid) = wanted.uid.as_deref().filter(|uid| *uid != old.uid()) {
-        return refuse("UID", uid, old.uid(), "deleted and then recreated");
-    }
-    let is = old.revision().to_string();
-    let version = wanted.resource_version.as_deref();
-    if let Some(version) = version.filter(|wanted| *wanted != is) {
-        return refuse("ResourceVersion", version, &is, "modified");
-    }
-    Ok(())
 }

@@ -41,10 +41,12 @@ impl FieldValidation {
     }
 }
 
-/// Decodes the JSON of a request's object as its type. Returns the object and warnings.
+/// Decodes a request's object as its type; `json` is its text, in which fields may stand twice. Returns the object and
+/// warnings.
 pub(crate) fn read(
     resource: &ResourceType,
-    body: &[u8],
+    object: Value,
+    json: Option<&[u8]>,
     validation: FieldValidation,
 ) -> Result<(Value, Vec<String>), Status> {
     let cannot = |why: String| {
@@ -54,11 +56,24 @@ pub(crate) fn read(
         ))
     };
     let target = target(resource);
-    let mut text = serde_json::Deserializer::from_slice(body);
-    let decoded = decode::decode(&mut text, target.unwrap_or(Target::Any), "")
-        .and_then(|decoded| text.end().map(|()| decoded));
-    let (mut object, report) =
-        decoded.map_err(|error| status::bad_request(format!("the body is not JSON: {error}")))?;
+    let shape_of = target.unwrap_or(Target::Any);
+    let decoded = match json {
+        Some(json) => decode::decode(
+            &mut serde_json::Deserializer::from_slice(json),
+            shape_of,
+            "",
+        ),
+        None => decode::decode(&object, shape_of, ""),
+    };
+    let (mut decoded, report) = decoded
+        .map_err(|error| status::bad_request(format!("the body cannot be read: {error}")))?;
+    if decoded.is_object() {
+        // Which a body may leave out.
+        for field in ["apiVersion", "kind"] {
+            decoded[field] = object[field].clone();
+        }
+    }
+    let mut object = decoded;
     let Report {
         mut strict, wrong, ..
     } = report;

@@ -100,6 +100,9 @@ impl Names {
         for (name, value) in fields {
             let value = match (name.as_str(), value) {
                 ("managedFields", _) => continue,
+                // No version at all, which a real server repeats in a dry run.
+                ("resourceVersion", Value::String(text)) if text == "0" => continue,
+                ("causes", Value::Array(causes)) => self.causes(causes),
                 ("resourceVersion", Value::String(text)) => match text.parse::<u64>() {
                     Ok(version) => self.rank(version),
                     Err(_) => value.clone(),
@@ -110,6 +113,17 @@ impl Names {
             normal.insert(self.text(name), value);
         }
         normal
+    }
+
+    /// Each cause once: a real server's checks overlap.
+    fn causes(&self, causes: &[Value]) -> Value {
+        let mut each: Vec<Value> = Vec::new();
+        for cause in causes.iter().map(|cause| self.apply(cause)) {
+            if !each.contains(&cause) {
+                each.push(cause);
+            }
+        }
+        Value::Array(each)
     }
 
     /// How many versions of objects there are up to this one.
@@ -154,7 +168,8 @@ impl Names {
 }
 
 fn version(metadata: &Map<String, Value>) -> Option<u64> {
-    metadata.get("resourceVersion")?.as_str()?.parse().ok()
+    let version = metadata.get("resourceVersion")?.as_str()?.parse().ok()?;
+    (version > 0).then_some(version)
 }
 
 fn is_uid(text: &str) -> bool {
