@@ -50,7 +50,7 @@ async fn server() -> ApiServer {
 }
 
 fn widget(name: &str, spec: Value) -> Value {
-    json!({"kind": "Widget", "metadata": {"name": name}, "spec": spec})
+    json!({"apiVersion": "demo.example/v1", "kind": "Widget", "metadata": {"name": name}, "spec": spec})
 }
 
 fn in_version(version: &str, mut object: Value) -> Value {
