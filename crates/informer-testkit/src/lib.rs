@@ -46,6 +46,10 @@
 //! - **Writes**: create, replace, JSON, merge and strategic merge patch, delete with finalizers
 //!   and preconditions, deletion of collections, the `/status` subresource, dry runs. A test's own writes
 //!   make their namespace, requests find it missing; it is deleted with its contents.
+//! - **Schemas**: custom resources are pruned, defaulted and validated by the schema of their definition, in a real
+//!   server's words, and each served version shows the stored object in its own shape. Requests drop unknown fields of
+//!   every kind, with a warning or a refusal as their `fieldValidation` says; methods of the server write objects of
+//!   built-in kinds as they are.
 //! - **`kubectl`** works against it: discovery, `get`, `apply`, `delete`; see
 //!   [`ApiServer::kubeconfig`].
 //! - **Faults**: one [`Fault`] for each request that fits a [`RequestMatcher`];
@@ -67,9 +71,11 @@
 //! There is no TLS, no compression and no YAML. It sends protobuf, but accepts none: a request with it is
 //! answered with 415, which rules out those commands of `kubectl` that send typed objects, such as
 //! `kubectl create configmap`. There is no authorisation beyond one bearer
-//! token, no admission, no validation against schemas, no conversion between versions, no
+//! token, no admission, no validation of built-in kinds beyond their types, no conversion by webhooks, no
 //! subresource but `/status`, no garbage collection by owner references, and no controller runs.
-//! Objects get few defaults: the phase of pods and namespaces. Server-side apply merges without
+//! Rules in CEL (`x-kubernetes-validations`) are not evaluated, and unknown fields of a definition itself are kept. An
+//! open watch goes on in the schema that its resource had when it began.
+//! Objects of built-in kinds get few defaults: the phase of pods and namespaces. Server-side apply merges without
 //! keeping track of owners; managed fields are stored as they are sent. The core group's events
 //! and those of `events.k8s.io` are two resources here. A revision that lies ahead is refused at
 //! once; a real server waits for it up to 3 seconds first.
