@@ -92,6 +92,7 @@
 //! driven directly, for instance by a simulation.
 
 mod actors;
+mod apply;
 mod builder;
 mod builtin;
 #[cfg(feature = "client")]
@@ -100,6 +101,7 @@ mod clients;
 mod clock;
 mod encode;
 mod fault;
+mod fields;
 mod hooks;
 mod http;
 mod listener;

@@ -54,12 +54,6 @@ pub(crate) const ALLOWED: &[Allowed] = &[
         diverges: false,
     },
     Allowed {
-        operation: "apply*",
-        path: "/code",
-        reason: "Server-side apply keeps no ownership, so there are no conflicts.",
-        diverges: true,
-    },
-    Allowed {
         operation: "define *",
         path: "/status*",
         reason: "A definition is established by the request that makes it; in a real server a controller does it a moment later.",
