@@ -8,6 +8,7 @@ mod e2e;
 mod go;
 mod interleavings;
 mod mutants;
+mod recorded_requests;
 mod sim;
 mod tidy;
 mod wire_table;
@@ -63,6 +64,11 @@ const TASKS: &[Task] = &[
         name: "allocations",
         about: allocations::ABOUT,
         run: allocations::run,
+    },
+    Task {
+        name: "recorded-requests",
+        about: recorded_requests::ABOUT,
+        run: recorded_requests::run,
     },
     Task {
         name: "wire-table",

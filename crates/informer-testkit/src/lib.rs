@@ -44,8 +44,8 @@
 //! - **Watches** with bookmarks, timeouts, streaming lists (`sendInitialEvents`), a window of
 //!   history, selectors that objects enter and leave, and the end of watchers that do not read.
 //! - **Writes**: create, replace, JSON, merge and strategic merge patch, delete with finalizers
-//!   and preconditions, deletion of collections, the `/status` subresource, dry runs. Namespaces
-//!   are created when needed, and deleted with their contents.
+//!   and preconditions, deletion of collections, the `/status` subresource, dry runs. A test's own writes
+//!   make their namespace, requests find it missing; it is deleted with its contents.
 //! - **`kubectl`** works against it: discovery, `get`, `apply`, `delete`; see
 //!   [`ApiServer::kubeconfig`].
 //! - **Faults**: one [`Fault`] for each request that fits a [`RequestMatcher`];
@@ -85,6 +85,7 @@
 //! Under the HTTP layer lies [`model`]: plain data without I/O and without a clock, which can be
 //! driven directly, for instance by a simulation.
 
+mod actors;
 mod builder;
 mod builtin;
 #[cfg(feature = "client")]
@@ -120,6 +121,7 @@ mod virtual_time;
 mod wait;
 mod workload;
 
+pub use self::actors::Actors;
 pub use self::builder::ApiServerBuilder;
 pub use self::clock::TestClock;
 pub use self::fault::{Answer, Fault, RequestMatcher};
