@@ -11,8 +11,9 @@ use super::body::Body;
 use super::negotiate::Shape;
 use super::read::list_options;
 use super::{Target, door, header_text, respond};
+use crate::apply::check_manager;
 use crate::encode;
-use crate::model::WriteOptions;
+use crate::model::{FieldManager, WriteOptions};
 use crate::patch;
 use crate::request::RequestRecord;
 use crate::request_body::{self, DeleteWish};
@@ -159,10 +160,17 @@ fn write_options(
     kind: &str,
 ) -> Result<WriteOptions, Status> {
     let directives: Vec<_> = record.query_values("dryRun").collect();
+    let manager = record.query_value("fieldManager").unwrap_or_default();
+    check_manager(kind, manager)?;
     request_body::check_dry_run(kind, &directives)?;
     let validation = record.query_value("fieldValidation").unwrap_or_default();
     let validation = FieldValidation::parse(validation, kind)?;
-    Ok(options(shared, target, !directives.is_empty()).field_validation(validation))
+    let manager = match manager {
+        "" => FieldManager::of_user_agent(&record.user_agent),
+        manager => FieldManager::new(manager),
+    };
+    let options = options(shared, target, !directives.is_empty());
+    Ok(options.field_validation(validation).manager(manager))
 }
 
 fn options(shared: &Shared, target: &Target, dry_run: bool) -> WriteOptions {

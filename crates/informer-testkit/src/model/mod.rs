@@ -38,3 +38,4 @@ pub use self::replica::ReplicaView;
 pub(crate) use self::ties::{Owner, Ties};
 pub use self::watch::{Pull, WatchCursor, WatchEvent, WatchEventType, WatchRefusal, WatchStart};
 pub use self::write::{Part, WriteOptions};
+pub use crate::apply::FieldManager;

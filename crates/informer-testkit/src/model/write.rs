@@ -17,6 +17,8 @@ use super::rules::{
     check_name, check_place, check_type, check_version, fill_defaults, has_text, is_marked_deleted,
     keep_immutable, metadata_mut, protect, remove, same_but_for_version, spec_differs,
 };
+use crate::apply::{self, FieldManager};
+use crate::fields;
 use crate::resource::ResourceType;
 use crate::schema::{self, FieldValidation};
 use crate::status;
@@ -47,6 +49,8 @@ pub struct WriteOptions {
     pub part: Part,
     /// Whether to change nothing and only answer.
     pub dry_run: bool,
+    /// Who takes ownership of changed fields.
+    pub manager: FieldManager,
     /// What a patch does with unknown fields in its result.
     pub field_validation: FieldValidation,
 }
@@ -58,6 +62,7 @@ impl WriteOptions {
             now,
             part: Part::Whole,
             dry_run: false,
+            manager: FieldManager::new(""),
             field_validation: FieldValidation::Ignore,
         }
     }
@@ -82,6 +87,13 @@ impl WriteOptions {
         self.dry_run = dry_run;
         self
     }
+
+    /// Sets who takes ownership of changed fields.
+    #[must_use]
+    pub fn manager(mut self, manager: FieldManager) -> Self {
+        self.manager = manager;
+        self
+    }
 }
 
 /// How much of a `generateName` is in the name, which then has 63 characters.
@@ -100,8 +112,20 @@ impl Cluster {
         &mut self,
         resource: &Arc<ResourceType>,
         namespace: &str,
+        object: Value,
+        options: &WriteOptions,
+    ) -> Result<Arc<StoredObject>, Status> {
+        self.insert(resource, namespace, object, options, false)
+    }
+
+    /// Creates an object, which may come from an apply: then its owners are known.
+    fn insert(
+        &mut self,
+        resource: &Arc<ResourceType>,
+        namespace: &str,
         mut object: Value,
         options: &WriteOptions,
+        applied: bool,
     ) -> Result<Arc<StoredObject>, Status> {
         check_type(resource, &object)?;
         check_place(resource, namespace, &object)?;
@@ -152,9 +176,17 @@ impl Cluster {
             metadata.remove(field);
         }
         drop_empty(metadata);
+        if by_request {
+            fields::drop_empty(resource, &mut object);
+        }
+        let metadata = metadata_mut(&mut object)?;
         metadata.insert("uid".to_owned(), self.new_uid().into());
         metadata.insert("creationTimestamp".to_owned(), rfc3339(options.now).into());
         fill_defaults(resource, &mut object);
+        if !applied {
+            let owners = apply::written(resource, None, &object, options);
+            apply::set_managed_fields(&mut object, owners);
+        }
         if resource.has_generation() {
             metadata_mut(&mut object)?.insert("generation".to_owned(), 1.into());
         }
@@ -207,7 +239,7 @@ impl Cluster {
             }
             return self.create(resource, namespace, object, options);
         }
-        self.update(resource, namespace, name, options, |before| {
+        self.update(resource, namespace, name, options, false, |before| {
             let uid = |object: &Value| {
                 object["metadata"]["uid"]
                     .as_str()
@@ -240,27 +272,40 @@ impl Cluster {
             .collection(resource)?
             .get(&object_key(namespace, name))
             .is_some();
-        if let Patch::Apply { object, .. } = patch {
-            check_type(resource, object)?;
-            check_place(resource, namespace, object)?;
-            check_name(object, name)?;
-            if !exists && options.part != Part::Status {
-                let mut object = object.clone();
-                metadata_mut(&mut object)?.insert("name".to_owned(), name.into());
-                return self.create(resource, namespace, object, options);
-            }
-        }
+        let (applies, options) = match patch {
+            Patch::Apply { manager, .. } => (true, &options.manager(FieldManager::new(manager))),
+            _ => (false, options),
+        };
         let repeated = self.take_warnings();
         let mut warnings = Vec::new();
-        let patched = self.update(resource, namespace, name, options, |old| {
-            let mut patched = crate::patch::apply(patch, resource, old)?;
+        let change = |live: Option<&Value>| {
+            let mut patched = crate::patch::apply(patch, resource, live, options)?;
+            if applies {
+                check_type(resource, &patched)?;
+                check_place(resource, namespace, &patched)?;
+                check_name(&patched, name)?;
+            }
             if options.part != Part::Whole {
                 let validation = options.field_validation;
                 warnings =
                     schema::check_patched(resource, patch, &mut patched, validation, repeated)?;
             }
             Ok(patched)
-        });
+        };
+        let creates = applies && (options.part != Part::Status || resource.is_created_by_updates());
+        let patched = if exists || !creates {
+            self.update(resource, namespace, name, options, applies, |live| {
+                change(Some(live))
+            })
+        } else {
+            change(None).and_then(|object| {
+                let uid = object["metadata"]["uid"].as_str();
+                if let Some(uid) = uid.filter(|uid| !uid.is_empty()) {
+                    return Err(absent_uid(resource, name, uid));
+                }
+                self.insert(resource, namespace, object, options, true)
+            })
+        };
         self.warnings.extend(warnings);
         patched
     }
@@ -271,6 +316,7 @@ impl Cluster {
         namespace: &str,
         name: &str,
         options: &WriteOptions,
+        applied: bool,
         change: impl FnOnce(&Value) -> Result<Value, Status>,
     ) -> Result<Arc<StoredObject>, Status> {
         let old = self.get(resource, namespace, name)?;
@@ -279,6 +325,13 @@ impl Cluster {
         custom::shape(resource, &mut after)?;
         // From here on both are objects with metadata, whatever the patch was.
         drop_empty(metadata_mut(&mut after)?);
+        if options.part != Part::Whole {
+            fields::drop_empty(resource, &mut after);
+        }
+        let owners = match applied {
+            true => Some(apply::managed_fields(&after).clone()).filter(|owners| !owners.is_null()),
+            false => apply::written(resource, Some(&before), &after, options),
+        };
         check_type(resource, &after)?;
         let by_request = options.part != Part::Whole;
         if by_request {
@@ -290,6 +343,7 @@ impl Cluster {
             check_updated(resource, name, &before, &after)?;
         }
         keep_immutable(&before, &mut after)?;
+        apply::set_managed_fields(&mut after, owners);
         custom::validate(resource, name, &after, Some(&before), options.part)?;
         if by_request {
             self.warn(resource, Some(&before), &after);
@@ -316,6 +370,16 @@ impl Cluster {
         }
         self.check_definition(resource, &mut after, Some(&before), options)?;
         // A write that changes nothing writes nothing: the version stays, and no watch has an event.
+        let owners = apply::managed_fields(&before);
+        if apply::same_but_for_times(owners, apply::managed_fields(&after)) {
+            let mut timeless = after.clone();
+            apply::set_managed_fields(&mut timeless, Some(owners.clone()));
+            if same_but_for_version(resource, &before, &mut timeless)
+                && self.is_stored(resource, old.key(), &timeless)
+            {
+                return Ok(old);
+            }
+        }
         if same_but_for_version(resource, &before, &mut after)
             && self.is_stored(resource, old.key(), &after)
         {
@@ -372,4 +436,12 @@ impl Cluster {
             &hex[20..]
         )
     }
+}
+
+/// 409: an apply names a UID, but there is no object.
+fn absent_uid(resource: &ResourceType, name: &str, uid: &str) -> Status {
+    let why = format!(
+        "uid mismatch: the provided object specified uid {uid}, and no existing object was found"
+    );
+    status::conflict(resource, name, &why)
 }
