@@ -13,6 +13,7 @@ mod replicas;
 mod server;
 mod sync;
 mod trust;
+mod writes;
 
 use std::future::Future;
 use std::pin::Pin;
@@ -66,6 +67,11 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
         name: "cli",
         about: "the command informer, by certificate, by token, forbidden, and told to end",
         run: |seed| Box::pin(cli::run(seed)),
+    },
+    Scenario {
+        name: "writes",
+        about: "what a controller writes, deletes of every kind among it, is in its caches before its keys go on",
+        run: |_| Box::pin(writes::run()),
     },
     Scenario {
         name: "provisioner",
