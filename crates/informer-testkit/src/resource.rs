@@ -6,6 +6,7 @@ use std::sync::Arc;
 use informer_wire::Status;
 
 use crate::builtin;
+use crate::fields::TypeRef;
 use crate::schema::Family;
 use crate::status;
 
@@ -45,6 +46,8 @@ pub struct ResourceType {
     /// The fields a field selector may name beside `metadata.name` and `metadata.namespace`, each
     /// with the value an object without that field has.
     pub selectable: Vec<(String, String)>,
+    /// The types of a custom resource's fields, if it has a schema.
+    pub(crate) fields: Option<TypeRef>,
     /// The schemas of all versions, if a definition has them.
     pub(crate) family: Option<Arc<Family>>,
 }
@@ -70,6 +73,7 @@ impl ResourceType {
             custom: true,
             has_status: false,
             selectable: Vec::new(),
+            fields: None,
             family: None,
         }
     }

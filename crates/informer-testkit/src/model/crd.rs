@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use super::cluster::Cluster;
 use super::object::StoredObject;
 use super::write::{Part, WriteOptions};
+use crate::fields;
 use crate::resource::ResourceType;
 use crate::schema::{self, Family};
 use crate::time::rfc3339;
@@ -202,6 +203,8 @@ fn resource_types(definition: &Value) -> Vec<ResourceType> {
             }
             defined.namespaced = spec["scope"] == "Namespaced";
             defined.has_status = version["subresources"]["status"].is_object();
+            let schema = &version["schema"]["openAPIV3Schema"];
+            defined.fields = schema.is_object().then(|| fields::custom(schema));
             defined
         })
         .collect()
