@@ -185,9 +185,7 @@ impl<'s> Types<'s> {
             let default = &property["default"];
             if default.is_object() {
                 text.push('*');
-            } else if default.is_null()
-                && required.contains(field.as_str())
-                && !is_scalar(property)
+            } else if default.is_null() && required.contains(field.as_str()) && !is_scalar(property)
             {
                 text.push('-');
             }

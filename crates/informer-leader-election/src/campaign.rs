@@ -132,7 +132,10 @@ impl<L: LeaseLock> Campaign<L> {
     /// Makes one attempt to acquire or renew. It is dropped at the deadline, and at `stop`, which a write under way does
     /// not heed: if it was lost sight of, it could still happen after a release.
     async fn attempt(&mut self, deadline: Option<Instant>, stop: &CancellationToken) {
-        let mut next = Some(self.machine.begin(Instant::now(), self.desk.config.clock.now()));
+        let mut next = Some(
+            self.machine
+                .begin(Instant::now(), self.desk.config.clock.now()),
+        );
         let mut failure = None;
         while let Some(request) = next.take() {
             let now = Instant::now();
@@ -160,12 +163,16 @@ impl<L: LeaseLock> Campaign<L> {
                 }
                 Some(Ok(Ok(answer))) => {
                     failure = None;
-                    next = self.machine.answered(answer, now, self.desk.config.clock.now());
+                    next = self
+                        .machine
+                        .answered(answer, now, self.desk.config.clock.now());
                 }
                 Some(Ok(Err(error))) => {
                     let answer = Answer::Failed(error.retry_after());
                     failure = Some(error);
-                    next = self.machine.answered(answer, now, self.desk.config.clock.now());
+                    next = self
+                        .machine
+                        .answered(answer, now, self.desk.config.clock.now());
                 }
             }
         }

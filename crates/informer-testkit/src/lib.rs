@@ -62,8 +62,9 @@
 //! `kubectl create configmap`. There is no authorisation beyond one bearer
 //! token, no admission, no validation against schemas, no conversion between versions, no
 //! subresource but `/status`, no garbage collection by owner references, and no controller runs.
-//! Objects get few defaults: the phase of pods and namespaces. Server-side apply merges without
-//! keeping track of owners; managed fields are stored as they are sent. The core group's events
+//! Objects get few defaults: the phase of pods and namespaces. Server-side apply has owners and
+//! conflicts as a real server: writes by request are tracked from an object's creation on, what a
+//! test writes directly once the object was applied to. The core group's events
 //! and those of `events.k8s.io` are two resources here. A revision that lies ahead is refused at
 //! once; a real server waits for it up to 3 seconds first.
 //!

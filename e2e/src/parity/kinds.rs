@@ -75,9 +75,7 @@ pub(crate) const KINDS: &[Kind] = &[
         namespaced: true,
         status: true,
         scale: false,
-        content: |i| {
-            json!({ "spec": { "size": i, "tags": ["x"], "parts": [{ "name": "a", "size": i }] }, "status": { "seen": i } })
-        },
+        content: |i| json!({ "spec": { "size": i, "tags": ["x"], "parts": [{ "name": "a", "size": i }] }, "status": { "seen": i } }),
     },
     Kind {
         plural: "clusterroles",

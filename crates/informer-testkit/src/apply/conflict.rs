@@ -53,8 +53,5 @@ fn message(conflicts: &[Conflict]) -> String {
         .map(|(manager, paths)| format!("conflicts with {manager}:\n{}", paths.join("\n")));
     let lines: Vec<String> = lines.collect();
     let count = conflicts.len();
-    format!(
-        "Apply failed with {count} conflicts: {}",
-        lines.join("\n")
-    )
+    format!("Apply failed with {count} conflicts: {}", lines.join("\n"))
 }

@@ -84,7 +84,9 @@ impl Element {
     pub(super) fn of(list: &List, entry: &Value) -> Result<Self, String> {
         if list.keys.is_empty() {
             let what = match entry {
-                Value::Object(_) => "associative list without keys has an element that's a map type",
+                Value::Object(_) => {
+                    "associative list without keys has an element that's a map type"
+                }
                 Value::Array(_) => "not supported: associative list with lists as elements",
                 _ => "associative list without keys has an element that's an explicit null",
             };

@@ -38,9 +38,7 @@ pub(super) fn unexplained(
         !own.intersection(&path).is_empty()
     };
     let conflicts = conflicts.into_iter();
-    conflicts
-        .filter(|conflict| !explained(conflict))
-        .collect()
+    conflicts.filter(|conflict| !explained(conflict)).collect()
 }
 
 /// Writes what kubectl applied into the annotation, if there is one.

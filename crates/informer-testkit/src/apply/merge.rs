@@ -22,11 +22,9 @@ fn one(live: Option<&Value>, applied: Option<&Value>, of: &TypeRef) -> Option<Va
             };
             match (fields(live), fields(applied)) {
                 (None, None) => Some(decides.clone()),
-                (live, applied) => merge_fields(
-                    map,
-                    &live.unwrap_or_default(),
-                    &applied.unwrap_or_default(),
-                ),
+                (live, applied) => {
+                    merge_fields(map, &live.unwrap_or_default(), &applied.unwrap_or_default())
+                }
             }
         }
         Shape::List(list) if !list.atomic => {
@@ -39,11 +37,7 @@ fn one(live: Option<&Value>, applied: Option<&Value>, of: &TypeRef) -> Option<Va
                 return Some(decides.clone());
             }
             let nothing = Value::Null;
-            let merged = merge_entries(
-                list,
-                live.unwrap_or(&nothing),
-                applied.unwrap_or(&nothing),
-            );
+            let merged = merge_entries(list, live.unwrap_or(&nothing), applied.unwrap_or(&nothing));
             (!merged.is_empty()).then(|| merged.into())
         }
         _ => Some(decides.clone()),
@@ -73,7 +67,13 @@ fn merge_entries(list: &List, live: &Value, applied: &Value) -> Vec<Value> {
         // What is there twice is not merged.
         Some(same.next().map_or(first, |_| Value::Null))
     };
-    let both = |step: &Element| one(of(&live, step).as_ref(), of(&applied, step).as_ref(), &list.items);
+    let both = |step: &Element| {
+        one(
+            of(&live, step).as_ref(),
+            of(&applied, step).as_ref(),
+            &list.items,
+        )
+    };
     let is_applied = |step: &Element| applied.iter().any(|(known, _)| known == step);
     let mut shared = applied
         .iter()

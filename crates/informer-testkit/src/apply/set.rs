@@ -226,7 +226,9 @@ mod tests {
 
     #[test]
     fn paths_of_a_level_are_before_those_below() {
-        let set = set(json!({"f:a": {"f:b": {}}, "f:c": {}, "f:d": {".": {}, "k:{\"name\":\"n\"}": {"f:e": {}}}}));
+        let set = set(
+            json!({"f:a": {"f:b": {}}, "f:c": {}, "f:d": {".": {}, "k:{\"name\":\"n\"}": {"f:e": {}}}}),
+        );
         let texts: Vec<String> = set.paths().iter().map(|path| text(path)).collect();
         assert_eq!(texts, [".c", ".d", ".a.b", ".d[name=\"n\"].e"]);
     }
@@ -235,7 +237,10 @@ mod tests {
     fn difference_takes_paths_and_without_takes_all_below() {
         let all = set(json!({"f:a": {".": {}, "f:b": {}}, "f:c": {}}));
         let some = set(json!({"f:a": {}}));
-        assert_eq!(all.difference(&some).write(), json!({"f:a": {"f:b": {}}, "f:c": {}}));
+        assert_eq!(
+            all.difference(&some).write(),
+            json!({"f:a": {"f:b": {}}, "f:c": {}})
+        );
         assert_eq!(all.without(&some).write(), json!({"f:c": {}}));
         assert_eq!(all.intersection(&some), some);
         assert_eq!(all.difference(&some).union(&some), all);

@@ -33,9 +33,8 @@ fn collect(value: &Value, of: &TypeRef, path: &mut Vec<Element>, set: &mut Field
             for (at, (step, entry)) in entries.iter().enumerate() {
                 path.push(step.clone());
                 // Entries that are there twice are owned as a whole.
-                let twice = |(other, (known, _)): (usize, &(Element, &Value))| {
-                    other != at && known == step
-                };
+                let twice =
+                    |(other, (known, _)): (usize, &(Element, &Value))| other != at && known == step;
                 if !entries.iter().enumerate().any(twice) {
                     collect(entry, &list.items, path, set);
                 }
@@ -122,9 +121,12 @@ fn go_syntax(value: &Value) -> String {
 fn check_scalar(scalar: Scalar, value: &Value) -> Option<String> {
     let plain = value.is_string() || value.is_number() || value.is_boolean();
     let wrong = match scalar {
-        Scalar::Text => {
-            (!value.is_string()).then(|| format!("string, got &value.valueUnstructured{{Value:{}}}", go_syntax(value)))
-        }
+        Scalar::Text => (!value.is_string()).then(|| {
+            format!(
+                "string, got &value.valueUnstructured{{Value:{}}}",
+                go_syntax(value)
+            )
+        }),
         Scalar::Number => (!value.is_number()).then(|| {
             let kind = match value {
                 Value::String(_) => "string",
@@ -157,12 +159,7 @@ fn check_fields(
     }
 }
 
-fn check_entries(
-    entries: &[Value],
-    list: &List,
-    path: &mut Vec<Element>,
-    found: &mut Vec<String>,
-) {
+fn check_entries(entries: &[Value], list: &List, path: &mut Vec<Element>, found: &mut Vec<String>) {
     let mut known: Vec<Element> = Vec::new();
     for (place, entry) in entries.iter().enumerate() {
         let step = if list.atomic {

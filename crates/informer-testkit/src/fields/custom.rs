@@ -141,12 +141,21 @@ mod tests {
         }}));
         let map = of.view().as_map().unwrap();
         let list = |name: &str| map.fields[name].of.view().as_list().unwrap().clone();
-        assert_eq!((list("ports").atomic, list("ports").keys), (false, vec!["port".to_owned()]));
+        assert_eq!(
+            (list("ports").atomic, list("ports").keys),
+            (false, vec!["port".to_owned()])
+        );
         assert!(!list("tags").atomic && list("args").atomic);
         let pair = map.field("pair");
-        assert!(matches!(pair.view().shape_of(&json!({})), Shape::Map(_, true)));
+        assert!(matches!(
+            pair.view().shape_of(&json!({})),
+            Shape::Map(_, true)
+        ));
         let either = map.field("either");
-        assert!(matches!(either.view().shape_of(&json!(1)), Shape::Scalar(Scalar::Any)));
+        assert!(matches!(
+            either.view().shape_of(&json!(1)),
+            Shape::Scalar(Scalar::Any)
+        ));
         assert!(map.values.is_none() && map.fields.contains_key("metadata"));
     }
 }

@@ -21,7 +21,6 @@ use super::rules::{
     same_but_for_version, spec_differs,
 };
 use crate::apply::{self, FieldManager};
-use crate::fields;
 use crate::resource::ResourceType;
 use crate::schema::{self, FieldValidation};
 use crate::status;
@@ -174,10 +173,6 @@ impl Cluster {
             metadata.remove(field);
         }
         drop_empty(metadata);
-        if by_request {
-            fields::drop_empty(resource, &mut object);
-        }
-        let metadata = metadata_mut(&mut object)?;
         metadata.insert("uid".to_owned(), self.new_uid().into());
         metadata.insert("creationTimestamp".to_owned(), rfc3339(options.now).into());
         fill_defaults(resource, &mut object);
@@ -292,7 +287,9 @@ impl Cluster {
         };
         let creates = applies && (options.part != Part::Status || resource.is_created_by_updates());
         let patched = if exists || !creates {
-            self.update(resource, namespace, name, options, applies, |live| change(Some(live)))
+            self.update(resource, namespace, name, options, applies, |live| {
+                change(Some(live))
+            })
         } else {
             change(None).and_then(|object| {
                 let uid = object["metadata"]["uid"].as_str();
@@ -384,9 +381,6 @@ impl Cluster {
         custom::shape(resource, &mut after)?;
         // From here on both are objects with metadata, whatever the patch was.
         drop_empty(metadata_mut(&mut after)?);
-        if options.part != Part::Whole {
-            fields::drop_empty(resource, &mut after);
-        }
         let owners = match applied {
             true => Some(apply::managed_fields(&after).clone()).filter(|owners| !owners.is_null()),
             false => apply::written(resource, Some(&before), &after, options),

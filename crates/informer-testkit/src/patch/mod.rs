@@ -169,6 +169,9 @@ mod tests {
         let widgets = ResourceType::new("demo.example", "v1", "Widget", "widgets");
         let patch = Patch::Strategic(json!({}));
         let options = WriteOptions::at(jiff::Timestamp::UNIX_EPOCH);
-        assert_eq!(apply(&patch, &widgets, None, &options).unwrap_err().code, 415);
+        assert_eq!(
+            apply(&patch, &widgets, None, &options).unwrap_err().code,
+            415
+        );
     }
 }

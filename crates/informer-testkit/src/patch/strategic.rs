@@ -100,7 +100,9 @@ fn merge_map(mut original: Fields, mut patch: Fields, of: &TypeRef) -> Result<Fi
         match name.strip_prefix(DELETE_FROM) {
             Some(rest) => {
                 let Some(name) = rest.strip_prefix('/') else {
-                    return Err(status::bad_request("invalid patch format of primitive list"));
+                    return Err(status::bad_request(
+                        "invalid patch format of primitive list",
+                    ));
                 };
                 lists::delete_from(&mut original, name, value)?;
             }
@@ -188,7 +190,9 @@ fn without_directives(value: Value) -> Option<Value> {
         Value::Object(fields) => {
             let fields = fields.into_iter();
             let kept = fields.filter_map(|(name, value)| Some((name, without_directives(value)?)));
-            Some(Value::Object(kept.filter(|(name, _)| !name.starts_with('$')).collect()))
+            Some(Value::Object(
+                kept.filter(|(name, _)| !name.starts_with('$')).collect(),
+            ))
         }
         Value::Array(entries) => {
             let entries = entries.into_iter();

@@ -172,10 +172,7 @@ impl Making {
         let (verb, media) = match self.rng.u8(..10) {
             0..6 if !custom => {
                 self.direct(kind, &mut body);
-                (
-                    "strategic-patch",
-                    "application/strategic-merge-patch+json",
-                )
+                ("strategic-patch", "application/strategic-merge-patch+json")
             }
             9 => {
                 body = json!([{ "op": "add", "path": "/metadata/annotations", "value": { "p": "1" } }]);
@@ -193,7 +190,8 @@ impl Making {
         if self.chance(5) {
             body = json!({ "metadata": { "managedFields": [{}] } });
             if verb == "json-patch" {
-                body = json!([{ "op": "replace", "path": "/metadata/managedFields", "value": [{}] }]);
+                body =
+                    json!([{ "op": "replace", "path": "/metadata/managedFields", "value": [{}] }]);
             }
         }
         let manager = self.pick(&UPDATERS);
@@ -207,8 +205,10 @@ impl Making {
     fn direct(&mut self, kind: &Kind, body: &mut Value) {
         match (kind.plural, self.rng.u8(..6)) {
             ("deployments", 0) => {
-                let env = json!([{ "name": "A", "$patch": "delete" }, { "name": "D", "value": "1" }]);
-                body["spec"]["template"]["spec"]["containers"] = json!([{ "name": "c", "env": env }]);
+                let env =
+                    json!([{ "name": "A", "$patch": "delete" }, { "name": "D", "value": "1" }]);
+                body["spec"]["template"]["spec"]["containers"] =
+                    json!([{ "name": "c", "env": env }]);
             }
             ("deployments", 1) => {
                 let order = json!([{ "name": "C" }, { "name": "A" }]);
@@ -330,7 +330,8 @@ impl Making {
                 // Without rules a real server writes null.
                 {
                     let verb = self.pick(&["get", "list"]);
-                    part["rules"] = json!([{ "apiGroups": [""], "resources": ["pods"], "verbs": [verb] }]);
+                    part["rules"] =
+                        json!([{ "apiGroups": [""], "resources": ["pods"], "verbs": [verb] }]);
                 }
             }
             "services" => {

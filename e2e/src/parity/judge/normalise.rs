@@ -122,7 +122,10 @@ impl Names {
                 each.push(cause);
             }
         }
-        if each.iter().any(|cause| cause["reason"] == "FieldManagerConflict") {
+        if each
+            .iter()
+            .any(|cause| cause["reason"] == "FieldManagerConflict")
+        {
             each.sort_by_key(ToString::to_string);
         }
         Value::Array(each)

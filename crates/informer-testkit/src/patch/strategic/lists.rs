@@ -109,7 +109,9 @@ fn identity<'v>(entry: &'v Value, key: &str) -> Result<&'v Value, Status> {
     };
     let missing = || {
         let map = go_map(fields);
-        refuse(format!("map: {map} does not contain declared merge key: {key}"))
+        refuse(format!(
+            "map: {map} does not contain declared merge key: {key}"
+        ))
     };
     fields.get(key).ok_or_else(missing)
 }
@@ -128,10 +130,16 @@ pub(super) fn merge(
     if first.is_array() {
         return Err(list_of_lists());
     }
-    if old.iter().chain(&new).any(|entry| go_type(entry) != go_type(first)) {
+    if old
+        .iter()
+        .chain(&new)
+        .any(|entry| go_type(entry) != go_type(first))
+    {
         let all = [Value::from(old), new.into()];
         let all = go(&Value::from(all.to_vec()));
-        return Err(refuse(format!("list element types are not identical: {all}")));
+        return Err(refuse(format!(
+            "list element types are not identical: {all}"
+        )));
     }
     if !first.is_object() {
         let before = old.clone();

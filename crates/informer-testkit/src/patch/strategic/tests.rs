@@ -25,8 +25,7 @@ fn known_list_is_merged_by_key_and_another_is_replaced() {
         {"name": "c"},
         {"name": "b", "$patch": "delete"},
     ], "$setElementOrder/containers": [{"name": "a"}, {"name": "c"}]});
-    let wanted =
-        json!({"containers": [{"name": "a", "image": "2", "args": ["y"]}, {"name": "c"}]});
+    let wanted = json!({"containers": [{"name": "a", "image": "2", "args": ["y"]}, {"name": "c"}]});
     assert_eq!(pod(spec, patch), wanted);
 }
 
@@ -55,7 +54,8 @@ fn merge_key_is_that_of_the_type() {
 
 #[test]
 fn order_of_the_patch_decides_among_its_entries() {
-    let names = |names: &[&str]| -> Value { names.iter().map(|name| json!({"name": name})).collect() };
+    let names =
+        |names: &[&str]| -> Value { names.iter().map(|name| json!({"name": name})).collect() };
     let spec = json!({"volumes": names(&["a", "b", "c"])});
     let patch = json!({"$setElementOrder/volumes": names(&["c", "a"])});
     assert_eq!(pod(spec, patch)["volumes"], names(&["b", "c", "a"]));
@@ -72,14 +72,20 @@ fn directives_replace_delete_and_retain() {
         context(json!({"$patch": "replace", "fsGroup": 3}))["securityContext"],
         json!({"fsGroup": 3})
     );
-    assert_eq!(context(json!({"$patch": "delete"}))["securityContext"], json!({}));
+    assert_eq!(
+        context(json!({"$patch": "delete"}))["securityContext"],
+        json!({})
+    );
     assert_eq!(
         context(json!({"$retainKeys": ["runAsUser"], "runAsUser": 5}))["securityContext"],
         json!({"runAsUser": 5})
     );
     assert_eq!(context(Value::Null).get("securityContext"), None);
     let replaced = json!({"volumes": [{"$patch": "replace"}, {"name": "w"}]});
-    assert_eq!(pod(spec.clone(), replaced)["volumes"], json!([{"name": "w"}]));
+    assert_eq!(
+        pod(spec.clone(), replaced)["volumes"],
+        json!([{"name": "w"}])
+    );
     let object = json!({"metadata": {"finalizers": ["f", "g"]}});
     let patch = json!({"metadata": {"finalizers": ["g", "h"], "$deleteFromPrimitiveList/finalizers": ["f"]}});
     let finalizers = patched("pods", object, patch).unwrap();
