@@ -9,6 +9,7 @@ mod field_table;
 mod go;
 mod interleavings;
 mod mutants;
+mod recorded_requests;
 mod sim;
 mod tidy;
 mod wire_table;
@@ -64,6 +65,11 @@ const TASKS: &[Task] = &[
         name: "allocations",
         about: allocations::ABOUT,
         run: allocations::run,
+    },
+    Task {
+        name: "recorded-requests",
+        about: recorded_requests::ABOUT,
+        run: recorded_requests::run,
     },
     Task {
         name: "wire-table",

@@ -69,6 +69,15 @@ pub(crate) const KINDS: &[Kind] = &[
         content: |i| json!({ "spec": { "size": i }, "status": { "seen": i } }),
     },
     Kind {
+        plural: "devices",
+        kind: "Device",
+        api_version: "parity.example/v1",
+        namespaced: true,
+        status: true,
+        scale: false,
+        content: super::odd::content,
+    },
+    Kind {
         plural: "charms",
         kind: "Charm",
         api_version: "parity.example/v1",

@@ -43,6 +43,7 @@ fn write(resource: &ResourceType, options: &WriteOptions) -> Write {
         api_version: resource.api_version(),
         subresource: match options.part {
             Part::Status => "status",
+            Part::Finalize => "finalize",
             Part::Main | Part::Whole => "",
         },
         ignored: ignored(resource, options.part),
@@ -53,7 +54,7 @@ fn write(resource: &ResourceType, options: &WriteOptions) -> Write {
 /// The fields that a write of a part cannot change, and therefore not own.
 fn ignored(resource: &ResourceType, part: Part) -> FieldSet {
     let paths: &[&[&str]] = match part {
-        Part::Whole => &[],
+        Part::Whole | Part::Finalize => &[],
         Part::Main if !resource.has_status => &[],
         Part::Main => match resource.plural.as_str() {
             "certificatesigningrequests" if !resource.custom => &[&["spec"], &["status"]],

@@ -24,6 +24,8 @@ use self::body::Ending;
 use self::negotiate::{Protobuf, Shape, negotiate};
 use crate::encode::{self, Encoding, Format};
 use crate::fault::Fault;
+use crate::hooks;
+use crate::model::Part;
 use crate::request::{RequestRecord, Verb};
 use crate::resource::ResourceType;
 use crate::shared::Shared;
@@ -73,8 +75,15 @@ pub(crate) async fn exchange(
     request: Request<Bytes>,
 ) -> Result<Response<Body>, Disconnect> {
     record.time = shared.clock.now().into();
+    if shared.settings.recorded_bodies.has(&record) {
+        record.body = Some(request.body().clone());
+    }
     shared.log(&record);
-    let Some(fault) = shared.take_fault(&record) else {
+    let fault = shared.take_fault(&record);
+    if !hooks::run(&shared, &record).await {
+        return Err(Disconnect { refused: false });
+    }
+    let Some(fault) = fault else {
         return Ok(answer(&shared, &record, &request, Tweak::None));
     };
     let plain = Tweak::None;
@@ -197,6 +206,9 @@ fn answer(
     if !shared.authorizes(&authorization) {
         return respond::status(status::unauthorized(), error_format(shared, record));
     }
+    if let Err(forbidden) = shared.rights.lock().check(record) {
+        return respond::status(forbidden, error_format(shared, record));
+    }
     let answer = if record.resource.is_empty() {
         discovery::answer(shared, record)
     } else {
@@ -217,7 +229,7 @@ fn error_format(shared: &Shared, record: &RequestRecord) -> Format {
 /// The resource of a path.
 struct Target {
     resource: Arc<ResourceType>,
-    on_status: bool,
+    part: Part,
 }
 
 impl Target {
@@ -247,6 +259,9 @@ fn resource(
         Verb::Get => return read::get(shared, record, &target),
         Verb::List => return read::list(shared, record, &target),
         Verb::Watch => return read::watch(shared, record, &target, tweak),
+        verb if target.part == Part::Finalize && verb != Verb::Update => {
+            return Err(status::method_not_allowed());
+        }
         _ => {}
     }
     match record.verb {
@@ -267,14 +282,20 @@ fn unknown_subresource(resource: &ResourceType, name: &str) -> Status {
     status::unknown_resource()
 }
 
+/// Whether there is a `/finalize`: namespaces alone have it.
+fn is_finalized(resource: &ResourceType) -> bool {
+    resource.group.is_empty() && resource.plural == "namespaces"
+}
+
 fn target(shared: &Shared, record: &RequestRecord) -> Result<Target, Status> {
     let resource = shared
         .cluster
         .lock()
         .find(&record.group, &record.version, &record.resource)?;
-    let on_status = match record.subresource.as_str() {
-        "" => false,
-        "status" if resource.has_status => true,
+    let part = match record.subresource.as_str() {
+        "" => Part::Main,
+        "status" if resource.has_status => Part::Status,
+        "finalize" if is_finalized(&resource) => Part::Finalize,
         _ => return Err(unknown_subresource(&resource, &record.name)),
     };
     // A namespace in the path of a cluster-scoped resource, or none where one is needed.
@@ -282,8 +303,5 @@ fn target(shared: &Shared, record: &RequestRecord) -> Result<Target, Status> {
     if resource.namespaced == record.namespace.is_empty() && (one || !resource.namespaced) {
         return Err(status::unknown_resource());
     }
-    Ok(Target {
-        resource,
-        on_status,
-    })
+    Ok(Target { resource, part })
 }

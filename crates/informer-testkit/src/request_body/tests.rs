@@ -207,7 +207,9 @@ fn object_is_read_in_every_format_and_gets_its_type() {
 fn delete_options_are_read_in_every_format() {
     let record = RequestRecord::parse("DELETE", "/api/v1/namespaces/n/pods/a", "dryRun=All");
     let read = |media_type: &str, body: &[u8]| {
-        delete_options(&record, media_type, body).map_err(|status| (status.code, status.message))
+        delete_options(&record, media_type, body)
+            .map(|wish| wish.how)
+            .map_err(|status| (status.code, status.message))
     };
     let expected = DeleteOptions::default()
         .grace_period_seconds(3)

@@ -73,7 +73,7 @@ pub(crate) fn admit(
     if errors.is_empty() {
         return Ok(());
     }
-    if errors.iter().any(FieldError::blocks_rules) {
+    if version.has_rules && errors.iter().any(FieldError::blocks_rules) {
         let why = "some validation rules were not checked because the object was invalid; correct the existing errors \
                    to complete validation";
         errors.push(FieldError::invalid(&whole, &Value::Null, why));

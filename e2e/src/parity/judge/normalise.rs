@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
 
+use super::causes;
 use super::op::Op;
 use super::session::Answer;
 
@@ -13,9 +14,16 @@ pub(crate) fn normalise(run: &str, ops: &[Op], answers: &[Answer]) -> Vec<Answer
     // Ranks count what was seen so far: a later difference must not show in an earlier answer.
     let normal = ops.iter().zip(answers).map(|(op, answer)| {
         names.learn(op, &answer.body);
+        let mut body = names.apply(&answer.body);
+        causes::normalise(&mut body);
         Answer {
             code: answer.code,
-            body: names.apply(&answer.body),
+            body,
+            warnings: answer
+                .warnings
+                .iter()
+                .map(|text| names.text(text))
+                .collect(),
         }
     });
     normal.collect()
