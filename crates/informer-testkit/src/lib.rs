@@ -43,9 +43,11 @@
 //!   new; whole, as metadata, or as a table.
 //! - **Watches** with bookmarks, timeouts, streaming lists (`sendInitialEvents`), a window of
 //!   history, selectors that objects enter and leave, and the end of watchers that do not read.
-//! - **Writes**: create, replace, JSON, merge and strategic merge patch, delete with finalizers
-//!   and preconditions, deletion of collections, the `/status` subresource, dry runs. A test's own writes
-//!   make their namespace, requests find it missing; it is deleted with its contents.
+//! - **Writes**: create, replace, JSON, merge and strategic merge patch, delete with finalizers,
+//!   preconditions, propagation policies and grace periods, deletion of collections, the `/status`
+//!   subresource, dry runs. A test's own writes make their namespace, requests find it missing.
+//! - **Actors**, which do what other programs of a cluster do: deleted namespaces are emptied and
+//!   deleted pods end; by choice garbage is collected and pods start. See [`Actors`].
 //! - **`kubectl`** works against it: discovery, `get`, `apply`, `delete`; see
 //!   [`ApiServer::kubeconfig`].
 //! - **Faults**: one [`Fault`] for each request that fits a [`RequestMatcher`];
@@ -68,7 +70,8 @@
 //! answered with 415, which rules out those commands of `kubectl` that send typed objects, such as
 //! `kubectl create configmap`. There is no authorisation beyond one bearer
 //! token, no admission, no validation against schemas, no conversion between versions, no
-//! subresource but `/status`, no garbage collection by owner references, and no controller runs.
+//! subresource but `/status` and a namespace's `/finalize`, and no controller of workloads runs:
+//! deployments, stateful sets and jobs make no pods.
 //! Objects get few defaults: the phase of pods and namespaces. Server-side apply has owners and
 //! conflicts as a real server: writes by request are tracked from an object's creation on, what a
 //! test writes directly once the object was applied to. The core group's events

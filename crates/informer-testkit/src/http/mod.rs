@@ -256,12 +256,12 @@ fn resource(
 ) -> Result<Response<Body>, Status> {
     let target = target(shared, record)?;
     match record.verb {
-        Verb::Get => return read::get(shared, record, &target),
-        Verb::List => return read::list(shared, record, &target),
-        Verb::Watch => return read::watch(shared, record, &target, tweak),
         verb if target.part == Part::Finalize && verb != Verb::Update => {
             return Err(status::method_not_allowed());
         }
+        Verb::Get => return read::get(shared, record, &target),
+        Verb::List => return read::list(shared, record, &target),
+        Verb::Watch => return read::watch(shared, record, &target, tweak),
         _ => {}
     }
     match record.verb {
