@@ -79,7 +79,8 @@
 //! further. Its OpenAPI has fields and types, without descriptions.
 //! Rules in CEL (`x-kubernetes-validations`) are not evaluated, definitions are not converted by webhooks, and unknown
 //! fields of a definition itself are kept. An open watch goes on in the schema that its resource had when it began.
-//! Built-in objects get few defaults: the phase of pods and namespaces. The core group's events
+//! Built-in objects get few defaults: the phase of pods and namespaces. Owners of fields are tracked for writes by
+//! request from an object's creation on, for a test's own writes once the object was applied to. The core group's events
 //! and those of `events.k8s.io` are two resources here. A revision that lies ahead is refused at
 //! once; a real server waits for it up to 3 seconds first.
 //!
