@@ -1,10 +1,11 @@
 // Command apiserver runs the real kube-apiserver and the real etcd in one process on loopback, for end-to-end tests.
 //
-//	apiserver -dir DIR [-port 16443] [-keep] [-control] [-controllers NAMES] [-- FLAGS OF KUBE-APISERVER]
+//	apiserver -dir DIR [-port 16443] [-keep] [-control] [-audit] [-controllers NAMES] [-- FLAGS OF KUBE-APISERVER]
 //
 // Everything it writes lies under DIR: certificates in pki, the tokens, three kubeconfigs, and etcd's data. Without
 // -keep what an earlier run left there is removed first; with it the server comes back with the same data, the same
-// certificates and, given the same port, under the same address. FLAGS override the ones set here.
+// certificates and, given the same port, under the same address. With -audit each request is in audit.log, as audit.go
+// says. FLAGS override the ones set here.
 //
 // Once the server answers and the namespace "default" exists, one line goes to standard output:
 //
@@ -35,6 +36,7 @@ type options struct {
 	port    int
 	keep    bool
 	control bool
+	audit   bool
 	// controllers names those to run beside the server.
 	controllers string
 	flags       []string
@@ -46,6 +48,7 @@ func main() {
 	flag.IntVar(&o.port, "port", 16443, "HTTPS port on 127.0.0.1; etcd takes the two ports above it")
 	flag.BoolVar(&o.keep, "keep", false, "go on with the data and certificates that -dir holds")
 	flag.BoolVar(&o.control, "control", false, "obey commands on standard input, and stop when it ends")
+	flag.BoolVar(&o.audit, "audit", false, "log each request in DIR/audit.log")
 	flag.StringVar(&o.controllers, "controllers", "", "controllers to run: namespace,garbage-collector")
 	flag.Parse()
 	o.flags = flag.Args()
@@ -64,6 +67,14 @@ func run(o options) error {
 	if err != nil {
 		return fmt.Errorf("prepare %s: %w", o.dir, err)
 	}
+	flags := o.flags
+	if o.audit {
+		audit, err := auditFlags(state)
+		if err != nil {
+			return err
+		}
+		flags = append(audit, flags...)
+	}
 	etcd, err := startEtcd(state)
 	if err != nil {
 		return fmt.Errorf("start etcd: %w", err)
@@ -71,7 +82,7 @@ func run(o options) error {
 	defer etcd.Close()
 
 	ended := make(chan error, 1)
-	go func() { ended <- serve(state, o.flags) }()
+	go func() { ended <- serve(state, flags) }()
 	ready := make(chan error, 1)
 	go func() { ready <- waitReady(state, readyTimeout) }()
 

@@ -15,6 +15,7 @@ type state struct {
 func (s state) pki(file string) string  { return filepath.Join(s.dir, "pki", file) }
 func (s state) etcdData() string        { return filepath.Join(s.dir, "etcd") }
 func (s state) tokens() string          { return filepath.Join(s.dir, "tokens.csv") }
+func (s state) auditLog() string        { return s.path("audit.log") }
 func (s state) path(file string) string { return filepath.Join(s.dir, file) }
 func (s state) serverURL() string       { return fmt.Sprintf("https://127.0.0.1:%d", s.port) }
 func (s state) etcdURL() string         { return fmt.Sprintf("http://127.0.0.1:%d", s.port+1) }
@@ -29,7 +30,7 @@ func openState(dir string, port int, keep bool) (state, error) {
 	}
 	s := state{dir: abs, port: port}
 	if !keep {
-		for _, old := range []string{s.etcdData(), s.pki("")} {
+		for _, old := range []string{s.etcdData(), s.pki(""), s.auditLog()} {
 			if err := os.RemoveAll(old); err != nil {
 				return state{}, err
 			}

@@ -1,5 +1,6 @@
 //! Runs the scenarios against the real API server: `cargo xtask e2e [--list] [--seed N] [SCENARIO …]`.
 
+mod audit;
 mod certificates;
 mod command;
 mod following;
@@ -7,6 +8,7 @@ mod forwarder;
 mod network;
 mod observed;
 mod parity;
+mod provisioning;
 mod scenarios;
 mod world;
 

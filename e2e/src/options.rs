@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-/// How a server is to be started. By default: a temporary state directory, free ports, no extra flags.
+/// How a server is to be started. By default: a temporary state directory, free ports, no audit log, no extra flags.
 ///
 /// ```
 /// # use informer_e2e::ServerOptions;
@@ -14,6 +14,7 @@ pub struct ServerOptions {
     pub(crate) dir: Option<PathBuf>,
     pub(crate) port: Option<u16>,
     pub(crate) keep: bool,
+    pub(crate) audit: bool,
     pub(crate) flags: Vec<String>,
     pub(crate) controllers: String,
 }
@@ -37,6 +38,14 @@ impl ServerOptions {
     #[must_use]
     pub fn keep(mut self, keep: bool) -> Self {
         self.keep = keep;
+        self
+    }
+
+    /// Has the server log each request when it is received and when it is answered, in
+    /// [`RealApiServer::audit_log`](crate::RealApiServer::audit_log).
+    #[must_use]
+    pub fn audit(mut self) -> Self {
+        self.audit = true;
         self
     }
 

@@ -100,6 +100,12 @@ impl RealApiServer {
         self.dir.join("apiserver.log")
     }
 
+    /// The server's audit log, of all its runs: one JSON object a line. It is there with [`ServerOptions::audit`].
+    #[must_use]
+    pub fn audit_log(&self) -> PathBuf {
+        self.dir.join("audit.log")
+    }
+
     /// The certificate of the authority that signed the server's, as PEM.
     #[must_use]
     pub fn authority(&self) -> PathBuf {
@@ -263,6 +269,7 @@ impl RealApiServer {
             format!("-dir={}", self.dir.display()),
             format!("-port={}", self.port),
             format!("-keep={keep}"),
+            format!("-audit={}", self.options.audit),
             "-control".to_owned(),
             format!("-controllers={}", self.options.controllers),
             "--".to_owned(),

@@ -67,6 +67,7 @@ func main() {
 	}
 	schema.add("meta.k8s.io/v1/PartialObjectMetadata", reflect.TypeFor[metav1.PartialObjectMetadata]())
 	schema.add("meta.k8s.io/v1/PartialObjectMetadataList", reflect.TypeFor[metav1.PartialObjectMetadataList]())
+	schema.add("v1/DeleteOptions", reflect.TypeFor[metav1.DeleteOptions]())
 	schema.add("v1/Status", reflect.TypeFor[metav1.Status]())
 	slices.Sort(schema.Special)
 	out := json.NewEncoder(os.Stdout)

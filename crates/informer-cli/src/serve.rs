@@ -78,6 +78,8 @@ pub(crate) async fn fill(
         filled.map(|()| (server, workload))
     });
     tokio::select! {
+        // What is filled is returned, also at the end.
+        biased;
         filled = filling => Ok(Some(filled?.context("cannot fill the API server")?)),
         () = end => Ok(None),
     }

@@ -13,7 +13,9 @@ use serde::de::DeserializeOwned;
 
 use crate::client::Client;
 use crate::error::Error;
+use crate::field_validation::FieldValidation;
 use crate::request::RequestBuilder;
+use crate::write_log::Write;
 
 /// The most bytes of an object. What etcd stores is at most 1.5 MiB; aggregated servers may send more.
 const MAX_OBJECT_BYTES: usize = 32 << 20;
@@ -43,6 +45,7 @@ pub struct Api<K> {
     namespace: Option<String>,
     subresource: Option<String>,
     field_manager: Option<String>,
+    field_validation: Option<FieldValidation>,
     dry_run: bool,
     types: PhantomData<fn() -> K>,
 }
@@ -57,6 +60,7 @@ impl<K> Api<K> {
             namespace: None,
             subresource: None,
             field_manager: None,
+            field_validation: None,
             dry_run: false,
             types: PhantomData,
         }
@@ -101,6 +105,13 @@ impl<K> Api<K> {
         self
     }
 
+    /// Sets what the server does with fields of a written object that it does not know. The default is the server's.
+    #[must_use]
+    pub const fn field_validation(mut self, how: FieldValidation) -> Self {
+        self.field_validation = Some(how);
+        self
+    }
+
     /// Sets whether the server only checks writes and deletes, answers, and stores nothing.
     #[must_use]
     pub const fn dry_run(mut self, dry_run: bool) -> Self {
@@ -141,6 +152,8 @@ impl<K> Api<K> {
                 .clone()
                 .map(|name| ("fieldManager", name)),
         );
+        let validation = self.field_validation.map(|how| format!("{how:?}"));
+        pairs.extend(validation.map(|how| ("fieldValidation", how)));
         pairs.extend(self.dry_run.then(|| ("dryRun", "All".to_owned())));
         pairs
     }
@@ -161,7 +174,7 @@ impl<K: FromWire> Api<K> {
     /// When the server refuses ([`Error::is_already_exists`] and others) or cannot be reached.
     pub async fn create<T: Serialize>(&self, object: &T) -> Result<K, Error> {
         let request = self.request(Method::POST, None)?.query(self.write_query());
-        self.read(request.json(JSON, object)).await
+        self.write(None, request.json(JSON, object)).await
     }
 
     /// Creates a subresource that is made rather than stored, such as an `Eviction` or a `TokenRequest`. The response
@@ -197,7 +210,9 @@ impl<K: FromWire> Api<K> {
             .request(Method::POST, Some(name))?
             .query(self.write_query())
             .accept(JSON);
-        decode(&self.body(request.json(JSON, body)).await?.1)
+        let answer = self.body(request.json(JSON, body)).await?.1;
+        self.note(Some(name), false, self.dry_run, &answer);
+        decode(&answer)
     }
 
     /// Replaces an object and returns it as the server stored it. If it has a resource version, the server replaces
@@ -210,7 +225,7 @@ impl<K: FromWire> Api<K> {
         let request = self
             .request(Method::PUT, Some(name))?
             .query(self.write_query());
-        self.read(request.json(JSON, object)).await
+        self.write(Some(name), request.json(JSON, object)).await
     }
 
     /// Patches an object and returns it as the server stored it.
@@ -225,7 +240,7 @@ impl<K: FromWire> Api<K> {
         }
         query.extend(own);
         let request = self.request(Method::PATCH, Some(name))?.query(query);
-        self.read(request.json(patch.content_type(), patch.body()))
+        self.write(Some(name), request.json(patch.content_type(), patch.body()))
             .await
     }
 
@@ -240,7 +255,9 @@ impl<K: FromWire> Api<K> {
         } else {
             request.json(JSON, options)
         };
-        match self.object(request).await? {
+        let (format, body) = self.answer(request).await?;
+        self.note(Some(name), true, self.dry_run || options.dry_run, &body);
+        match self.decoded(format, &body) {
             Ok(object) => Ok(Deleted::Object(object)),
             Err(DecodeError::Status(status)) => Ok(Deleted::Status(status)),
             Err(error) => Err(undecodable(error)),
@@ -248,23 +265,44 @@ impl<K: FromWire> Api<K> {
     }
 
     async fn read(&self, request: RequestBuilder) -> Result<K, Error> {
-        self.object(request).await?.map_err(undecodable)
+        let (format, body) = self.answer(request).await?;
+        self.decoded(format, &body).map_err(undecodable)
     }
 
-    /// Sends a request and decodes the object in its response.
-    async fn object(&self, request: RequestBuilder) -> Result<Result<K, DecodeError>, Error> {
-        let (format, body) = self
-            .body(request.accept(&K::form().accept(ReadVerb::Get, &[WireFormat::Json])))
-            .await?;
+    /// Sends a write and decodes the object in its response.
+    async fn write(&self, name: Option<&str>, request: RequestBuilder) -> Result<K, Error> {
+        let (format, body) = self.answer(request).await?;
+        self.note(name, false, self.dry_run, &body);
+        self.decoded(format, &body).map_err(undecodable)
+    }
+
+    async fn answer(&self, request: RequestBuilder) -> Result<(WireFormat, bytes::Bytes), Error> {
+        let formats = K::form().accept(ReadVerb::Get, &[WireFormat::Json]);
+        self.body(request.accept(&formats)).await
+    }
+
+    fn decoded(&self, format: WireFormat, body: &[u8]) -> Result<K, DecodeError> {
         // What is written back must be whole.
         let options = DecodeOptions::default()
             .keep_managed_fields(true)
             .resource(self.resource.clone());
-        Ok(decode_object(format, &body, &options))
+        decode_object(format, body, &options)
     }
 }
 
 impl<K> Api<K> {
+    /// Passes a confirmed write to the client's log, if it has one.
+    fn note(&self, name: Option<&str>, is_delete: bool, is_dry_run: bool, answer: &[u8]) {
+        let Some(log) = self.client.write_log.as_ref().filter(|_| !is_dry_run) else {
+            return;
+        };
+        let namespace = self.namespace.as_deref();
+        if let Some(write) = Write::of_response(&self.resource, namespace, name, is_delete, answer)
+        {
+            log.wrote(write);
+        }
+    }
+
     /// Sends a request and reads the whole body of a good response.
     async fn body(&self, request: RequestBuilder) -> Result<(WireFormat, bytes::Bytes), Error> {
         let limit = self.client.inner.request_timeout;

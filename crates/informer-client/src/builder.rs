@@ -207,6 +207,7 @@ impl ClientBuilder {
                 discovery: DiscoveryCache::default(),
             }),
             gate: None,
+            write_log: None,
             pool: Pool::default(),
         })
     }

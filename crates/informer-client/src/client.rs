@@ -17,6 +17,7 @@ use crate::path;
 use crate::request::RequestBuilder;
 use crate::transport::{Pool, Transport};
 use crate::warning::Warnings;
+use crate::write_log::WriteLog;
 
 /// A connection to an API server: its address, credentials and connection pool. Cheap to clone; clones share
 /// everything.
@@ -39,6 +40,8 @@ pub struct Client {
     pub(crate) inner: Arc<Inner>,
     /// Asked before each request.
     pub(crate) gate: Option<Arc<dyn Gate>>,
+    /// Receives what was written.
+    pub(crate) write_log: Option<Arc<dyn WriteLog>>,
     /// Which connections it uses.
     pub(crate) pool: Pool,
 }
@@ -151,6 +154,7 @@ impl Client {
                 discovery: DiscoveryCache::default(),
             }),
             gate: None,
+            write_log: None,
             pool: Pool::default(),
         }
     }
@@ -165,6 +169,16 @@ impl Client {
     pub fn gated(&self, gate: impl Gate) -> Self {
         Self {
             gate: Some(Arc::new(gate)),
+            ..self.clone()
+        }
+    }
+
+    /// Returns this client with a log of its writes, instead of the one that it has, if any. The client that this is called
+    /// on stays as it is.
+    #[must_use]
+    pub fn with_write_log(&self, log: impl WriteLog) -> Self {
+        Self {
+            write_log: Some(Arc::new(log)),
             ..self.clone()
         }
     }

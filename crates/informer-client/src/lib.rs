@@ -59,6 +59,7 @@ mod credentials;
 mod dial;
 mod discovery;
 mod error;
+mod field_validation;
 mod gate;
 mod gzip;
 mod path;
@@ -68,6 +69,7 @@ mod tls;
 mod transport;
 mod user_agent;
 mod warning;
+mod write_log;
 
 pub use api::Api;
 pub use body::Body;
@@ -75,10 +77,12 @@ pub use builder::ClientBuilder;
 pub use client::Client;
 pub use discovery::Discovery;
 pub use error::{BuildError, Error};
+pub use field_validation::FieldValidation;
 pub use gate::Gate;
 pub use request::RequestBuilder;
 pub use response::Response;
 pub use transport::HttpVersion;
+pub use write_log::{Write, WriteLog};
 
 // Part of our interface, so that users need not depend on them.
 pub use bytes;

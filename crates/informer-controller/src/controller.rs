@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::future::{Future, IntoFuture};
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,8 +17,9 @@ use tokio_util::sync::CancellationToken;
 
 use crate::reconcile::{Action, ReconcileError, ReconcileRequest};
 use crate::source::EventSource;
-use crate::status::{ControllerPhase, ControllerStatus, Record};
+use crate::status::{ControllerPhase, ControllerStatus, Record, SourceStatus};
 use crate::worker::Worker;
+use crate::writes::{Caretaker, WRITE_DEADLINE, Writes};
 
 /// How long running reconciles may take to end after a stop, by default.
 const GRACE: Duration = Duration::from_secs(30);
@@ -42,16 +44,17 @@ pub struct Controller {
     grace: Duration,
     cache_sync_timeout: Duration,
     reconcile_timeout: Option<Duration>,
+    write_deadline: Duration,
     record: Record,
+    writes: Arc<Writes>,
     sources: Vec<Watched>,
 }
 
 /// An event source that is watched.
 struct Watched {
-    informer: Arc<str>,
     synced: Wait,
-    /// Dropped with the controller, which removes the handler.
-    registration: Registration,
+    /// Removed with the controller.
+    status: SourceStatus,
 }
 
 /// Why a controller ended with an error.
@@ -97,13 +100,16 @@ impl Controller {
     /// Makes a controller with this queue: one with another rate limiter, or with metrics.
     #[must_use]
     pub fn with_queue(name: &str, queue: WorkQueue<ObjectKey>) -> Self {
+        let record = Record::new(name.into());
         Self {
             queue,
             workers: 1,
             grace: GRACE,
             cache_sync_timeout: CACHE_SYNC_TIMEOUT,
             reconcile_timeout: None,
-            record: Record::new(name.into()),
+            write_deadline: WRITE_DEADLINE,
+            writes: Writes::new(record.clone()),
+            record,
             sources: Vec::new(),
         }
     }
@@ -143,17 +149,27 @@ impl Controller {
         self
     }
 
+    /// Sets how long a cache may lack what a reconcile [wrote](ReconcileRequest::client) before the object is read from
+    /// the server, the first of three times. Default: 10 s.
+    #[must_use]
+    pub const fn write_deadline(mut self, deadline: Duration) -> Self {
+        self.write_deadline = deadline;
+        self
+    }
+
     /// Queues the keys of an event source, from now on.
     ///
     /// # Errors
     /// If its informer has stopped.
     pub fn watch<K: Object>(mut self, source: EventSource<K>) -> Result<Self, RunError> {
         let informer = source.informer().clone();
-        let registration = source.feed(self.queue.clone(), self.record.clone())?;
+        let writes = Arc::clone(&self.writes);
+        let status = source.feed(self.queue.clone(), self.record.clone(), writes)?;
+        self.writes.add_cache(Arc::new(informer.clone()));
+        self.record.add_source(status.clone());
         self.sources.push(Watched {
-            informer: informer.name().into(),
+            status,
             synced: Box::new(move |limit| informer.synced().deadline(limit).into_future().boxed()),
-            registration,
         });
         Ok(self)
     }
@@ -200,31 +216,42 @@ impl Controller {
         synced?;
         let workers = self.workers.clamp(1, MAX_WORKERS);
         tracing::info!(controller = &*self.record.name, workers, "reconciling");
-        self.record.enter(ControllerPhase::Reconciling);
+        self.record.begin_reconciling(workers);
         let reconcile = Arc::new(reconcile);
         let mut group = JoinSet::new();
         for _ in 0..workers {
             let worker = Worker {
                 queue: self.queue.clone(),
                 record: self.record.clone(),
+                writes: Arc::clone(&self.writes),
                 timeout: self.reconcile_timeout,
             };
             let reconcile = Arc::clone(&reconcile);
             group.spawn(async move { worker.run(&*reconcile).await });
         }
+        let caretaker = Caretaker {
+            writes: Arc::clone(&self.writes),
+            queue: self.queue.clone(),
+            deadline: self.write_deadline,
+        };
+        let mut slow = pin!(self.record.warn_of_slow());
         let ended = tokio::select! {
             biased;
             () = stop.cancelled() => Ok(()),
             error = self.source_ended() => Err(error),
             () = join(&mut group) => Ok(()),
-            () = self.record.warn_of_slow() => Ok(()),
+            () = &mut slow => Ok(()),
+            () = caretaker.run() => Ok(()),
         };
         self.queue.shut_down();
         self.queue.clear();
-        if tokio::time::timeout(self.grace, join(&mut group))
-            .await
-            .is_err()
-        {
+        let in_time = tokio::select! {
+            biased;
+            () = join(&mut group) => true,
+            () = tokio::time::sleep(self.grace) => false,
+            () = slow => false,
+        };
+        if !in_time {
             tracing::warn!(
                 controller = &*self.record.name,
                 "reconciles dropped: not ended within the grace period"
@@ -244,9 +271,10 @@ impl Controller {
         let caches = self.sources.iter().map(|source| (source.synced)(limit));
         try_join_all(caches).await.map_err(not_synced)?;
         let left = limit.saturating_sub(began.elapsed());
-        let handlers = self.sources.iter().map(|source| {
-            let synced = source.registration.synced().deadline(left);
-            synced.into_future()
+        let synced = |registration: &Registration| registration.synced().deadline(left);
+        let handlers = self.sources.iter().filter_map(|source| {
+            let synced = source.status.ask(synced)?;
+            Some(synced.into_future())
         });
         try_join_all(handlers).await.map_err(not_synced)?;
         Ok(())
@@ -257,9 +285,9 @@ impl Controller {
         if self.sources.is_empty() {
             return std::future::pending().await;
         }
-        let ends = self.sources.iter().map(|source| {
-            let ended = source.registration.ended().into_future();
-            ended.map(|reason| (Arc::clone(&source.informer), reason))
+        let ends = self.sources.iter().filter_map(|source| {
+            let ended = source.status.ask(Registration::ended)?.into_future();
+            Some(ended.map(|reason| (Arc::from(source.status.informer()), reason)))
         });
         let (informer, reason) = select_all(ends).await.0;
         let controller = Arc::clone(&self.record.name);
@@ -293,6 +321,10 @@ async fn join(group: &mut JoinSet<()>) {
 
 impl Drop for Controller {
     fn drop(&mut self) {
+        for source in &self.sources {
+            source.status.remove();
+        }
+        self.writes.close();
         self.record.enter(ControllerPhase::Stopped);
     }
 }

@@ -3,10 +3,14 @@
 use std::error::Error as StdError;
 use std::fmt;
 use std::ops::Deref;
+use std::sync::Arc;
 use std::time::Duration;
 
+use informer_client::Client;
 use informer_store::ObjectKey;
 use informer_workqueue::WorkResult;
+
+use crate::writes::Writes;
 
 /// An error of any type.
 pub type BoxError = Box<dyn StdError + Send + Sync>;
@@ -20,11 +24,44 @@ pub struct ReconcileRequest {
     pub key: ObjectKey,
     /// How often this key has failed since its last success.
     pub failures: u32,
+    writes: Arc<Writes>,
 }
 
 impl ReconcileRequest {
-    pub(crate) const fn new(key: ObjectKey, failures: u32) -> Self {
-        Self { key, failures }
+    pub(crate) const fn new(key: ObjectKey, failures: u32, writes: Arc<Writes>) -> Self {
+        Self {
+            key,
+            failures,
+            writes,
+        }
+    }
+
+    /// Returns this client with a memory: what an [`Api`](informer_client::Api) or a [`Finalizer`](crate::Finalizer) of it
+    /// writes is waited for, deletes too. The key is reconciled again once the caches of all informers that the controller
+    /// watches have it, so never on a state without its own writes; until then it holds no worker.
+    ///
+    /// Not waited for are objects that none of these informers lists (by resource and namespace), dry runs, requests by
+    /// [`Client::request`], and writes without a response, which may have happened or not.
+    ///
+    /// A cache that lacks a write for [a time](crate::Controller::write_deadline) is compared with the server: the key goes
+    /// on if the cache has what the server has, such as nothing, and waits on otherwise, up to seven times as long. It then
+    /// goes on with a warning. That is so for an object that an informer's selectors exclude, unless a bookmark
+    /// of the server, sent about each minute, comes first.
+    ///
+    /// ```
+    /// use informer_client::{Api, Client};
+    /// use informer_controller::{Action, ReconcileError, ReconcileRequest};
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    ///
+    /// async fn reconcile(client: Client, request: ReconcileRequest) -> Result<Action, ReconcileError> {
+    ///     let maps = Api::<ConfigMap>::namespaced(request.client(&client), "shop");
+    ///     maps.create(&ConfigMap::default()).await?;
+    ///     Ok(Action::Done)
+    /// }
+    /// ```
+    #[must_use]
+    pub fn client(&self, client: &Client) -> Client {
+        self.writes.client(&self.key, client)
     }
 }
 
@@ -43,6 +80,7 @@ const MIN_DELAY: Duration = Duration::from_millis(100);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 #[doc(alias = "reconcile.Result")]
+#[must_use = "it does nothing unless a reconcile returns it"]
 pub enum Action {
     /// Reconcile it at its next event.
     Done,

@@ -4,14 +4,16 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::future::ready;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 
 use informer_reflector::__private::panic_message;
-use informer_shared::{Cause, Event, Registration, RunError, SharedInformer};
+use informer_shared::{Cause, Event, RunError, SharedInformer};
 use informer_store::{Object, ObjectKey, ObjectMetadata};
 use informer_wire::Resource;
 use informer_workqueue::{Priority, WorkQueue};
 
-use crate::status::Record;
+use crate::status::{Queued, Record, SourceStatus};
+use crate::writes::Writes;
 
 type Keys<K> = Box<dyn FnMut(&K, &mut dyn FnMut(ObjectKey)) + Send>;
 type Predicate<K> = Box<dyn FnMut(&Event<K>) -> bool + Send>;
@@ -145,7 +147,8 @@ impl<K: Object> EventSource<K> {
         self,
         queue: WorkQueue<ObjectKey>,
         record: Record,
-    ) -> Result<Registration, RunError> {
+        writes: Arc<Writes>,
+    ) -> Result<SourceStatus, RunError> {
         let Self {
             informer,
             mut keys,
@@ -157,6 +160,8 @@ impl<K: Object> EventSource<K> {
             informer: informer.name().into(),
         };
         let mut found = BTreeSet::new();
+        let (name, queued) = (informer.name().into(), Queued::default());
+        let counts = queued.clone();
         let registration = informer
             .handler()
             .name(format!("controller {}", record.name))
@@ -170,12 +175,12 @@ impl<K: Object> EventSource<K> {
                 }
                 if drops_deleted && matches!(event, Event::Deleted { .. }) {
                     queue.remove(&key);
+                    writes.unpark(&key);
+                    record.not_failing(&key);
                     return ready(());
                 }
                 let old = match &event {
-                    Event::Updated { old, new, .. } if !std::sync::Arc::ptr_eq(old, new) => {
-                        Some(old)
-                    }
+                    Event::Updated { old, new, .. } if !Arc::ptr_eq(old, new) => Some(old),
                     _ => None,
                 };
                 for object in old.into_iter().chain([event.object()]) {
@@ -184,10 +189,11 @@ impl<K: Object> EventSource<K> {
                 let priority = priority(&event);
                 while let Some(key) = found.pop_first() {
                     queue.add_with_priority(key, priority);
+                    counts.count();
                 }
                 ready(())
             });
-        registration.map(Registration::scoped)
+        Ok(SourceStatus::new(name, queued, registration?.scoped()))
     }
 }
 

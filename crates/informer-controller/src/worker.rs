@@ -2,16 +2,19 @@
 
 use std::future::Future;
 use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt;
 use informer_reflector::__private::{chain, panic_message};
 use informer_store::ObjectKey;
 use informer_workqueue::{Work, WorkQueue, WorkResult};
+use tokio::time::Instant;
 use tracing::Instrument;
 
 use crate::reconcile::{Action, ReconcileError, ReconcileRequest};
-use crate::status::Record;
+use crate::status::{FailingKey, Record};
+use crate::writes::Writes;
 
 /// From this conflict in a row on they are logged as warnings: others are not just a moment faster.
 const CONFLICTS: u32 = 3;
@@ -19,6 +22,7 @@ const CONFLICTS: u32 = 3;
 pub(crate) struct Worker {
     pub(crate) queue: WorkQueue<ObjectKey>,
     pub(crate) record: Record,
+    pub(crate) writes: Arc<Writes>,
     pub(crate) timeout: Option<Duration>,
 }
 
@@ -49,13 +53,24 @@ impl Worker {
         R: Future<Output = Result<Action, ReconcileError>>,
     {
         let key = work.item().clone();
-        let request = ReconcileRequest::new(key.clone(), work.failures());
+        if let Some(lacking) = self.writes.park(&key, work.priority()) {
+            tracing::debug!(
+                controller = &*self.record.name,
+                key = key.as_str(),
+                write = %lacking,
+                "key waits until the cache has its write"
+            );
+            work.finish(WorkResult::Done);
+            return;
+        }
+        let request = ReconcileRequest::new(key.clone(), work.failures(), self.writes.clone());
         let failures = work.failures().saturating_add(1);
         let running = self.record.begin(&key);
         let result = self.call(reconcile, request).await;
         drop(running);
         let failure = match result {
             Ok(action) => {
+                self.record.not_failing(&key);
                 work.finish(action.outcome());
                 return;
             }
@@ -94,7 +109,9 @@ impl Worker {
 
     /// Logs and counts a failure: of which key, the how manieth in a row, and when it is retried.
     fn report(&self, key: &ObjectKey, failure: &Failure, failures: u32, retry: Option<Duration>) {
-        let (controller, key) = (&*self.record.name, key.as_str());
+        let (controller, failing) = (&*self.record.name, key);
+        let key = failing.as_str();
+        let next_try = retry.and_then(|delay| Instant::now().checked_add(delay));
         let retry = retry.map_or_else(
             || "at its next event".to_owned(),
             |delay| format!("in {delay:?}"),
@@ -146,6 +163,11 @@ impl Worker {
                 format!("took longer than {limit:?}")
             }
         };
-        self.record.failed(format!("{key}: {text}"));
+        self.record.failed(FailingKey {
+            key: failing.clone(),
+            failures,
+            error: text.into(),
+            next_try,
+        });
     }
 }

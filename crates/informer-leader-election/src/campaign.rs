@@ -6,7 +6,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use jiff::Timestamp;
 use tokio::sync::{oneshot, watch};
 use tokio::time::{Instant, sleep, sleep_until, timeout, timeout_at};
 use tokio_util::sync::CancellationToken;
@@ -133,7 +132,10 @@ impl<L: LeaseLock> Campaign<L> {
     /// Makes one attempt to acquire or renew. It is dropped at the deadline, and at `stop`, which a write under way does
     /// not heed: if it was lost sight of, it could still happen after a release.
     async fn attempt(&mut self, deadline: Option<Instant>, stop: &CancellationToken) {
-        let mut next = Some(self.machine.begin(Instant::now(), Timestamp::now()));
+        let mut next = Some(
+            self.machine
+                .begin(Instant::now(), self.desk.config.clock.now()),
+        );
         let mut failure = None;
         while let Some(request) = next.take() {
             let now = Instant::now();
@@ -161,12 +163,16 @@ impl<L: LeaseLock> Campaign<L> {
                 }
                 Some(Ok(Ok(answer))) => {
                     failure = None;
-                    next = self.machine.answered(answer, now, Timestamp::now());
+                    next = self
+                        .machine
+                        .answered(answer, now, self.desk.config.clock.now());
                 }
                 Some(Ok(Err(error))) => {
                     let answer = Answer::Failed(error.retry_after());
                     failure = Some(error);
-                    next = self.machine.answered(answer, now, Timestamp::now());
+                    next = self
+                        .machine
+                        .answered(answer, now, self.desk.config.clock.now());
                 }
             }
         }
@@ -286,7 +292,7 @@ impl<L: LeaseLock> Campaign<L> {
                 let Some(lease) = self.desk.lock.get().await? else {
                     return Ok(());
                 };
-                match self.machine.release(&lease, Timestamp::now()) {
+                match self.machine.release(&lease, self.desk.config.clock.now()) {
                     Some(released) => self.desk.lock.update(&released).await.map(drop),
                     None => Ok(()),
                 }

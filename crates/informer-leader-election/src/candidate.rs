@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use informer_client::http::Method;
 use informer_client::{Api, Client, Error};
-use informer_wire::{Resource, Scope};
+use informer_wire::{Resource, Scope, WallClock};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep, sleep_until, timeout};
@@ -52,6 +52,7 @@ pub struct LeaseCandidate {
     binary_version: String,
     emulation_version: String,
     strategy: String,
+    clock: WallClock,
 }
 
 impl LeaseCandidate {
@@ -79,6 +80,7 @@ impl LeaseCandidate {
             emulation_version: version.clone(),
             binary_version: version,
             strategy: "OldestEmulationVersion".to_owned(),
+            clock: WallClock::system(),
         }
     }
 
@@ -93,6 +95,14 @@ impl LeaseCandidate {
     #[must_use]
     pub fn strategy(mut self, strategy: impl Into<String>) -> Self {
         self.strategy = strategy.into();
+        self
+    }
+
+    /// Sets the wall clock whose times are written as times of renewal, and compared with those of pings. The default is
+    /// the system's.
+    #[must_use]
+    pub fn clock(mut self, clock: impl Into<WallClock>) -> Self {
+        self.clock = clock.into();
         self
     }
 
@@ -220,7 +230,7 @@ impl LeaseCandidate {
             "binaryVersion": self.binary_version,
             "emulationVersion": self.emulation_version,
             "strategy": self.strategy,
-            "renewTime": format!("{:.6}", Timestamp::now()),
+            "renewTime": format!("{:.6}", self.clock.now()),
         })
     }
 }

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use informer_wire::WallClock;
+
 /// The waits of client-go's and of the control plane's own elections.
 const LEASE_DURATION: Duration = Duration::from_secs(15);
 const RENEW_DEADLINE: Duration = Duration::from_secs(10);
@@ -35,6 +37,7 @@ pub struct ElectionConfig {
     pub(crate) coordinated: bool,
     pub(crate) renewal: Renewal,
     pub(crate) seed: Option<u64>,
+    pub(crate) clock: WallClock,
 }
 
 /// What drives the requests for the lease, beside the work.
@@ -107,6 +110,7 @@ impl ElectionConfig {
             coordinated: false,
             renewal: Renewal::Thread,
             seed: None,
+            clock: WallClock::system(),
         }
     }
 
@@ -155,6 +159,13 @@ impl ElectionConfig {
     /// Makes the random part of waits repeatable, for tests.
     pub const fn seed(mut self, seed: u64) -> Self {
         self.seed = Some(seed);
+        self
+    }
+
+    /// Sets the wall clock whose times are written into the lease. The default is the system's. It decides nothing: leases
+    /// are measured by the clock of the runtime.
+    pub fn clock(mut self, clock: impl Into<WallClock>) -> Self {
+        self.clock = clock.into();
         self
     }
 

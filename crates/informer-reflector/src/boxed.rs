@@ -10,7 +10,7 @@ use informer_store::Object;
 use informer_wire::{ListOptions, WatchEvent};
 
 use crate::error::ListWatchError;
-use crate::lister_watcher::{ListEvent, ListRequest, ListerWatcher};
+use crate::lister_watcher::{Collection, ListEvent, ListRequest, ListerWatcher};
 
 /// The items of a boxed list.
 type BoxedList<K> = BoxStream<'static, Result<ListEvent<K>, ListWatchError>>;
@@ -52,6 +52,8 @@ trait DynListerWatcher<K>: Send + Sync {
     fn supports_watch_list(&self) -> bool;
 
     fn relist_period(&self) -> Option<Duration>;
+
+    fn collection(&self) -> Option<Collection>;
 }
 
 impl<L: ListerWatcher> DynListerWatcher<L::Object> for L {
@@ -89,6 +91,10 @@ impl<L: ListerWatcher> DynListerWatcher<L::Object> for L {
     fn relist_period(&self) -> Option<Duration> {
         ListerWatcher::relist_period(self)
     }
+
+    fn collection(&self) -> Option<Collection> {
+        ListerWatcher::collection(self)
+    }
 }
 
 impl<K: Object> ListerWatcher for BoxListerWatcher<K> {
@@ -114,6 +120,10 @@ impl<K: Object> ListerWatcher for BoxListerWatcher<K> {
 
     fn relist_period(&self) -> Option<Duration> {
         self.0.relist_period()
+    }
+
+    fn collection(&self) -> Option<Collection> {
+        self.0.collection()
     }
 }
 

@@ -114,7 +114,7 @@ pub use config::{BackoffConfig, ListMode, ReflectorConfig};
 pub use driver::Reflector;
 pub use error::ListWatchError;
 pub use list_watch::ListWatch;
-pub use lister_watcher::{ListEvent, ListRequest, ListerWatcher, relist_period};
+pub use lister_watcher::{Collection, ListEvent, ListRequest, ListerWatcher, relist_period};
 pub use report::{Operation, Report, WatchErrorHandler};
 pub use source::ListerWatcherSource;
 pub use status::{ReflectorPhase, ReflectorStatus};

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use futures_core::Stream;
 use informer_store::Object;
-use informer_wire::{Decoded, ListMeta, ListOptions, NewestFn, Resource, WatchEvent};
+use informer_wire::{Decoded, ListMeta, ListOptions, NewestFn, Resource, Scope, WatchEvent};
 
 use crate::error::ListWatchError;
 
@@ -69,6 +69,53 @@ pub trait ListerWatcher: Send + Sync + 'static {
     /// configuration takes precedence.
     fn relist_period(&self) -> Option<Duration> {
         None
+    }
+
+    /// Returns what is listed and watched, if it is one resource of an API server. A controller needs it to know which
+    /// cache a write is to appear in. `None` by default.
+    fn collection(&self) -> Option<Collection> {
+        None
+    }
+}
+
+/// The objects of a resource, in one namespace or in all: what a [`ListerWatcher`] lists and watches, apart from selectors.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Collection {
+    /// The resource.
+    pub resource: Resource,
+    /// The namespace; `None` for all, and for resources without.
+    pub namespace: Option<String>,
+}
+
+impl Collection {
+    /// Makes the collection of a resource, in one namespace or in all (`None`).
+    #[must_use]
+    pub const fn new(resource: Resource, namespace: Option<String>) -> Self {
+        Self {
+            resource,
+            namespace,
+        }
+    }
+
+    /// Returns `true` if objects of this resource and namespace belong to it. The version of the API does not count: it
+    /// shows the same objects.
+    ///
+    /// ```
+    /// use informer_reflector::Collection;
+    /// use informer_wire::Resource;
+    ///
+    /// let pods = Resource::builtin("pods").unwrap();
+    /// let collection = Collection::new(pods.clone(), Some("shop".into()));
+    /// assert!(collection.covers(&pods, Some("shop")));
+    /// assert!(!collection.covers(&pods, Some("kube-system")));
+    /// ```
+    #[must_use]
+    pub fn covers(&self, resource: &Resource, namespace: Option<&str>) -> bool {
+        let is_same =
+            self.resource.group == resource.group && self.resource.plural == resource.plural;
+        let own = self.namespace.as_deref();
+        is_same && (resource.scope == Scope::Cluster || own.is_none() || own == namespace)
     }
 }
 

@@ -5,15 +5,17 @@ use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
-use jiff::Timestamp;
+use informer_wire::WallClock;
 use tokio::net::TcpListener;
 
 use crate::actors::Actors;
 use crate::fault::{Fault, FaultRule, RequestMatcher};
 use crate::model::{Cluster, ClusterOptions};
+use crate::request::RecordedBodies;
 use crate::resource::ResourceType;
 use crate::server::ApiServer;
 use crate::shared::Shared;
+use crate::virtual_time;
 
 /// The longest time of anything: a year. No clock adds up endless times.
 pub(crate) const LONGEST: Duration = Duration::from_secs(365 * 24 * 3600);
@@ -26,6 +28,7 @@ pub(crate) struct Settings {
     pub(crate) slow_watch_grace: Duration,
     pub(crate) token: Option<String>,
     pub(crate) protobuf: bool,
+    pub(crate) recorded_bodies: RecordedBodies,
 }
 
 impl fmt::Debug for Settings {
@@ -68,6 +71,7 @@ pub struct ApiServerBuilder {
     resources: Vec<ResourceType>,
     cluster: Option<Cluster>,
     faults: Vec<FaultRule>,
+    clock: WallClock,
     actors: Actors,
 }
 
@@ -81,6 +85,7 @@ impl Default for ApiServerBuilder {
                 slow_watch_grace: Duration::from_secs(2),
                 token: None,
                 protobuf: true,
+                recorded_bodies: RecordedBodies::default(),
             },
             // UIDs differ between servers unless a seed says otherwise, as in real clusters.
             options: ClusterOptions {
@@ -90,6 +95,7 @@ impl Default for ApiServerBuilder {
             resources: Vec::new(),
             cluster: None,
             faults: Vec::new(),
+            clock: WallClock::system(),
             actors: Actors::default(),
         }
     }
@@ -141,9 +147,10 @@ impl ApiServerBuilder {
         self
     }
 
-    /// Sets whether a write into a missing namespace is refused. By default the namespace is made.
-    pub fn strict_namespaces(mut self, strict: bool) -> Self {
-        self.options.strict_namespaces = strict;
+    /// Sets whether a request that creates an object in a missing namespace makes the namespace. By default it is
+    /// refused with 404, as on a real server; the methods of [`ApiServer`] always make it.
+    pub fn create_namespaces(mut self, create: bool) -> Self {
+        self.options.create_namespaces = create;
         self
     }
 
@@ -151,6 +158,12 @@ impl ApiServerBuilder {
     /// Without it, it is like a foreign server with JSON alone.
     pub fn protobuf(mut self, spoken: bool) -> Self {
         self.settings.protobuf = spoken;
+        self
+    }
+
+    /// Sets of which requests the log keeps the bodies; of none by default.
+    pub fn recorded_bodies(mut self, bodies: RecordedBodies) -> Self {
+        self.settings.recorded_bodies = bodies;
         self
     }
 
@@ -170,6 +183,13 @@ impl ApiServerBuilder {
     /// take the next four.
     pub fn first_revision(mut self, revision: u64) -> Self {
         self.options.first_revision = revision;
+        self
+    }
+
+    /// Sets the time of day: of the stamps in objects, of the log of requests, of ages in tables. The default is the
+    /// system's clock; see [`TestClock`](crate::TestClock).
+    pub fn clock(mut self, clock: impl Into<WallClock>) -> Self {
+        self.clock = clock.into();
         self
     }
 
@@ -199,20 +219,20 @@ impl ApiServerBuilder {
         self
     }
 
-    /// Builds a server without a socket, which only [`ApiServer::lister_watcher`] reaches. Its clock is tokio's: in a
-    /// runtime whose time is paused, hours pass in a moment and every run is repeatable, down to the order of events.
-    /// Its address has port 0.
+    /// Builds a server without a socket, which only clients [in this process](ApiServer::service) reach. Its waits are
+    /// tokio's: in a runtime whose time is paused, hours pass in a moment and every run is repeatable, down to the order of
+    /// events; the stamps too, with a [`TestClock`](crate::TestClock). Its address has port 0.
     pub fn in_memory(self) -> ApiServer {
         ApiServer::unconnected(self.shared())
     }
 
     fn shared(self) -> Shared {
         let cluster = self.cluster;
-        let mut cluster = cluster.unwrap_or_else(|| Cluster::new(&self.options, Timestamp::now()));
+        let mut cluster = cluster.unwrap_or_else(|| Cluster::new(&self.options, self.clock.now()));
         for resource in self.resources {
             cluster.register(resource);
         }
-        let shared = Shared::new(cluster, self.settings, self.actors);
+        let shared = Shared::new(cluster, self.settings, self.clock, self.actors);
         for rule in self.faults {
             shared.faults.lock().push(rule);
         }
@@ -222,8 +242,14 @@ impl ApiServerBuilder {
     /// Starts the server on the current tokio runtime.
     ///
     /// # Errors
-    /// When the address cannot be listened on.
+    /// When the address cannot be listened on. When tokio's time is paused: the clock would leap over the time that bytes
+    /// need on a socket, so that waits end before anything is received. Use [`Self::in_memory`] there.
     pub async fn start(self) -> io::Result<ApiServer> {
+        if virtual_time::is_paused() {
+            let why = "sockets do not work in paused time, which leaps over what they wait for; use \
+                       `ApiServerBuilder::in_memory` and `ApiServer::service`, or do not pause the time";
+            return Err(io::Error::new(io::ErrorKind::Unsupported, why));
+        }
         let listener = TcpListener::bind(self.address).await?;
         ApiServer::serve(listener, self.shared())
     }

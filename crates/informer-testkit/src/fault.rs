@@ -38,6 +38,11 @@ pub enum Fault {
     },
     /// The connection breaks before any response.
     Disconnect,
+    /// The request is carried out, then the connection breaks before any response.
+    LoseResponse,
+    /// The true response, but the request is carried out only after this time: whether the client still waits for it, has
+    /// given up, or is [fenced](crate::ApiServer::fence).
+    Late(Duration),
     /// The connection is refused in memory; over HTTP, where it is accepted already, it breaks.
     Refuse,
     /// These bytes, then the true body. Whole lines before a watch are events that the server did not send.
@@ -159,6 +164,7 @@ pub struct RequestMatcher {
     namespace: Option<String>,
     name: Option<String>,
     path: Option<String>,
+    client: Option<String>,
     query: Vec<(String, Option<String>)>,
 }
 
@@ -200,6 +206,12 @@ impl RequestMatcher {
         self
     }
 
+    /// Matches only requests of the client of this name: see [`ApiServer::service_as`](crate::ApiServer::service_as).
+    pub fn client(mut self, name: impl Into<String>) -> Self {
+        self.client = Some(name.into());
+        self
+    }
+
     /// Matches only requests with this query parameter, whatever its value.
     pub fn has_query(mut self, key: impl Into<String>) -> Self {
         self.query.push((key.into(), None));
@@ -220,6 +232,7 @@ impl RequestMatcher {
             && fits(&self.namespace, &request.namespace)
             && fits(&self.name, &request.name)
             && fits(&self.path, &request.path)
+            && fits(&self.client, &request.client)
             && self.query.iter().all(|(key, value)| {
                 request
                     .query_value(key)

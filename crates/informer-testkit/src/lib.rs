@@ -45,7 +45,7 @@
 //!   history, selectors that objects enter and leave, and the end of watchers that do not read.
 //! - **Writes**: create, replace, JSON, merge and strategic merge patch, delete with finalizers,
 //!   preconditions, propagation policies and grace periods, deletion of collections, the `/status`
-//!   subresource, dry runs. Namespaces are created when needed.
+//!   subresource, dry runs. A test's own writes make their namespace, requests find it missing.
 //! - **Actors**, which do what other programs of a cluster do: deleted namespaces are emptied and
 //!   deleted pods end; by choice garbage is collected and pods start. See [`Actors`].
 //! - **`kubectl`** works against it: discovery, `get`, `apply`, `delete`; see
@@ -54,7 +54,14 @@
 //!   [`ApiServer::end_watches`] for the streams that are open.
 //! - **Replicas** that are behind, and **rewinds** of the whole history.
 //! - **Virtual time**: without a socket ([`ApiServerBuilder::in_memory`]) and under a paused clock, the
-//!   same server is a [`ListerWatcher`](informer_reflector::ListerWatcher) for simulations.
+//!   same server is a [tower service](ApiServer::service) for the clients of whole programs, and a
+//!   [`ListerWatcher`](informer_reflector::ListerWatcher). The time of day is that of a [`TestClock`].
+//! - **Processes** of a simulation: clients with [names](ApiServer::service_as), each with its own replica, faults, and
+//!   [end](ApiServer::fence).
+//! - **Between requests**: one is [held](ApiServer::hold_next) until the test lets it go, or code
+//!   [runs](ApiServer::before_next) before it is handled; verbs are [forbidden](ApiServer::forbid), as by RBAC.
+//! - **For assertions**: typed [objects](ApiServer::objects), waits that say what they saw last ([`eventually`],
+//!   [`ApiServer::until`]), the log of [requests](ApiServer::requests), with bodies if [wanted](RecordedBodies).
 //! - **A workload**: [`Workload`] fills the server with realistic pods and keeps changing them.
 //!
 //! # What it does not do
@@ -70,16 +77,29 @@
 //! and those of `events.k8s.io` are two resources here. A revision that lies ahead is refused at
 //! once; a real server waits for it up to 3 seconds first.
 //!
+//! # Features
+//!
+//! | feature | adds |
+//! |---|---|
+//! | `client` | `ApiServer::client`: the client of `informer-client` over the server in memory |
+//!
 //! # The model
 //!
 //! Under the HTTP layer lies [`model`]: plain data without I/O and without a clock, which can be
 //! driven directly, for instance by a simulation.
 
 mod actors;
+mod apply;
 mod builder;
 mod builtin;
+#[cfg(feature = "client")]
+mod client;
+mod clients;
+mod clock;
 mod encode;
 mod fault;
+mod fields;
+mod hooks;
 mod http;
 mod listener;
 mod managed_fields;
@@ -89,25 +109,39 @@ mod patch;
 pub mod protobuf;
 mod replicas;
 mod request;
+mod request_body;
 mod resource;
+mod rights;
+mod schema;
 mod selector;
 mod server;
+mod service;
 mod shared;
 pub mod status;
 mod strategy;
 mod table;
 mod time;
+mod typed;
+mod virtual_time;
+mod wait;
 mod workload;
 
 pub use self::actors::Actors;
 pub use self::builder::ApiServerBuilder;
+pub use self::clock::TestClock;
 pub use self::fault::{Answer, Fault, RequestMatcher};
+pub use self::hooks::HeldRequest;
 pub use self::memory::{MemoryBody, MemoryList, MemoryListerWatcher, MemoryWatch};
-pub use self::request::{RequestRecord, Verb};
+pub use self::request::{RecordedBodies, RequestRecord, Verb};
 pub use self::resource::ResourceType;
+pub use self::schema::FieldValidation;
 pub use self::server::{ApiServer, StreamEnd};
+pub use self::service::{ApiService, ServiceBody};
+pub use self::typed::Objects;
+pub use self::wait::{NotYet, eventually};
 pub use self::workload::{Changes, RunningWorkload, Workload};
 // Part of our interface, so that tests need not depend on the crate that has them.
 pub use informer_wire::{
     DeleteOptions, Deleted, Patch, Preconditions, Propagation, Status, StatusCause, StatusDetails,
+    WallClock,
 };

@@ -20,6 +20,8 @@ pub(crate) async fn accept(listener: TcpListener, shared: Arc<Shared>) {
     let mut connections = JoinSet::new();
     loop {
         let accepted = tokio::select! {
+            // The end first; connections that have ended before new ones.
+            biased;
             () = shared.shutdown.cancelled() => break,
             Some(_) = connections.join_next() => continue,
             accepted = listener.accept() => accepted,
@@ -41,7 +43,7 @@ pub(crate) async fn accept(listener: TcpListener, shared: Arc<Shared>) {
 async fn connection(stream: TcpStream, shared: Arc<Shared>) {
     // Events are small and wanted at once.
     let _ = stream.set_nodelay(true);
-    let service = service_fn(|request| http::serve(shared.clone(), request));
+    let service = service_fn(|request| http::serve(shared.clone(), String::new(), request));
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         // As Go writes them.
@@ -49,6 +51,8 @@ async fn connection(stream: TcpStream, shared: Arc<Shared>) {
         .serve_connection(TokioIo::new(stream), service);
     tokio::pin!(connection);
     tokio::select! {
+        // A response that is complete is sent before the end is looked at.
+        biased;
         // A client that breaks off is nothing to report.
         _ = connection.as_mut() => return,
         () = shared.shutdown.cancelled() => connection.as_mut().graceful_shutdown(),

@@ -12,7 +12,9 @@ use futures_core::Stream;
 use http::Response;
 use http_body_util::BodyExt as _;
 use hyper::body::Body as _;
-use informer_reflector::{DecodedBody, ListRequest, ListWatchError, ListerWatcher, relist_period};
+use informer_reflector::{
+    Collection, DecodedBody, ListRequest, ListWatchError, ListerWatcher, relist_period,
+};
 use informer_store::Object;
 use informer_wire::{
     DecodeOptions, FromWire, ListDecoder, ListOptions, ReadVerb, Resource, Status, WatchDecoder,
@@ -92,7 +94,9 @@ impl<K: FromWire> MemoryListerWatcher<K> {
         let query = watch.into_iter().chain(options.query_pairs());
         let accept = K::form().accept(verb, &[WireFormat::Json]);
         let record = RequestRecord::of_parts("GET", &path, query, &accept);
-        let answer = exchange(Arc::clone(&self.shared), record, None).await;
+        let mut request = http::Request::new(Bytes::new());
+        self.shared.authorize(&mut request);
+        let answer = exchange(Arc::clone(&self.shared), record, request).await;
         let answer = answer.map_err(|gone| match gone.refused {
             true => ListWatchError::refused(gone),
             false => ListWatchError::transport(gone),
@@ -166,6 +170,11 @@ impl<K: FromWire + Object> ListerWatcher for MemoryListerWatcher<K> {
 
     fn relist_period(&self) -> Option<Duration> {
         relist_period(&self.resource)
+    }
+
+    fn collection(&self) -> Option<Collection> {
+        let (resource, namespace) = (self.resource.clone(), self.namespace.clone());
+        Some(Collection::new(resource, namespace))
     }
 }
 

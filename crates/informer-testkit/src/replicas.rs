@@ -11,12 +11,14 @@ pub(crate) struct Replicas {
     /// The views of replicas that have not seen everything.
     views: BTreeMap<usize, ReplicaView>,
     route: usize,
+    /// Those of single clients, by their names.
+    routes: BTreeMap<String, usize>,
 }
 
 impl Replicas {
-    /// Returns the replica for the next request.
-    pub(crate) fn route(&self) -> usize {
-        self.route
+    /// Returns the replica for the next request of a client.
+    pub(crate) fn route(&self, client: &str) -> usize {
+        self.routes.get(client).copied().unwrap_or(self.route)
     }
 
     pub(crate) fn view(&self, replica: usize) -> ReplicaView {
@@ -32,9 +34,19 @@ impl Replicas {
 /// Replicas, of any numbers; requests go to replica 0 at first. They share one history, and each may be behind. A watch
 /// stays with the replica that opened it.
 impl ApiServer {
-    /// Sends new requests to this replica.
+    /// Sends new requests to this replica, but those of clients with [one of their own](Self::route_client).
     pub fn route_to(&self, replica: usize) {
         self.shared().replicas.lock().route = replica;
+    }
+
+    /// Sends new requests of the client of this name to this replica; with `None` to that of all others again.
+    pub fn route_client(&self, client: &str, replica: impl Into<Option<usize>>) {
+        let shared = self.shared();
+        let mut replicas = shared.replicas.lock();
+        match replica.into() {
+            Some(replica) => replicas.routes.insert(client.to_owned(), replica),
+            None => replicas.routes.remove(client),
+        };
     }
 
     /// Hides everything after a revision from a replica, until it is released.

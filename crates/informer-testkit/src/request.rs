@@ -3,7 +3,9 @@
 use std::collections::VecDeque;
 use std::time::SystemTime;
 
+use bytes::Bytes;
 use percent_encoding::percent_decode_str;
+use serde_json::Value;
 
 /// The verb of a request, as in Kubernetes' authorisation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -29,13 +31,54 @@ pub enum Verb {
     Other,
 }
 
+impl Verb {
+    /// Returns the word that Kubernetes' authorisation has for it; that of HTTP's method in small letters for others.
+    pub(crate) fn word(self, method: &str) -> String {
+        match self {
+            Self::Other => method.to_ascii_lowercase(),
+            Self::DeleteCollection => "deletecollection".to_owned(),
+            known => format!("{known:?}").to_ascii_lowercase(),
+        }
+    }
+}
+
+/// Of which requests the log keeps the bodies.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum RecordedBodies {
+    /// Of none.
+    #[default]
+    None,
+    /// Of all but those for Secrets and reviews of tokens.
+    WithoutSecrets,
+    /// Of all.
+    All,
+}
+
+impl RecordedBodies {
+    pub(crate) fn has(self, request: &RequestRecord) -> bool {
+        let is_secret = matches!(
+            (request.group.as_str(), request.resource.as_str()),
+            ("", "secrets") | ("authentication.k8s.io", "tokenreviews")
+        );
+        match self {
+            Self::None => false,
+            Self::WithoutSecrets => !is_secret,
+            Self::All => true,
+        }
+    }
+}
+
 /// One request that the server received. It holds no headers but the two that are named here, and
-/// no body, so no credentials.
+/// a body only by [choice](crate::ApiServerBuilder::recorded_bodies), so no credentials.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RequestRecord {
-    /// The time at which it was received.
+    /// The time at which it was received, by the server's clock.
     pub time: SystemTime,
+    /// The client that sent it, by the name it was made with: see [`ApiServer::service_as`](crate::ApiServer::service_as).
+    /// Empty for others, and for all over a socket.
+    pub client: String,
     /// The HTTP method.
     pub method: String,
     /// The path, as sent.
@@ -60,6 +103,8 @@ pub struct RequestRecord {
     pub user_agent: String,
     /// The `Accept` header.
     pub accept: String,
+    /// The body, which may be empty; `None` if the log [keeps none](crate::ApiServerBuilder::recorded_bodies).
+    pub body: Option<Bytes>,
 }
 
 impl RequestRecord {
@@ -91,7 +136,9 @@ impl RequestRecord {
 
     pub(crate) fn for_path(method: &str, path: &str) -> Self {
         Self {
-            time: SystemTime::now(),
+            // Set when it is logged.
+            time: SystemTime::UNIX_EPOCH,
+            client: String::new(),
             method: method.to_owned(),
             path: path.to_owned(),
             query: Vec::new(),
@@ -104,7 +151,13 @@ impl RequestRecord {
             subresource: String::new(),
             user_agent: String::new(),
             accept: String::new(),
+            body: None,
         }
+    }
+
+    /// Returns the body, if it was kept and is JSON.
+    pub fn json(&self) -> Option<Value> {
+        serde_json::from_slice(self.body.as_ref()?).ok()
     }
 
     /// Returns the first value of a query parameter.

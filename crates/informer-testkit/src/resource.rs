@@ -6,6 +6,8 @@ use std::sync::Arc;
 use informer_wire::Status;
 
 use crate::builtin;
+use crate::fields::TypeRef;
+use crate::schema::Family;
 use crate::status;
 
 /// One kind of objects: the place of its collection in the API and the shape of its objects on the wire.
@@ -44,6 +46,10 @@ pub struct ResourceType {
     /// The fields a field selector may name beside `metadata.name` and `metadata.namespace`, each
     /// with the value an object without that field has.
     pub selectable: Vec<(String, String)>,
+    /// The types of a custom resource's fields, if it has a schema.
+    pub(crate) fields: Option<TypeRef>,
+    /// The schemas of all versions, if a definition has them.
+    pub(crate) family: Option<Arc<Family>>,
 }
 
 impl ResourceType {
@@ -67,6 +73,8 @@ impl ResourceType {
             custom: true,
             has_status: false,
             selectable: Vec::new(),
+            fields: None,
+            family: None,
         }
     }
 

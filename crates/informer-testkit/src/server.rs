@@ -75,7 +75,7 @@ impl ApiServer {
     /// Starts a server with the defaults on a free port.
     ///
     /// # Errors
-    /// When no socket can be opened on loopback.
+    /// When no socket can be opened on loopback, or tokio's time is paused.
     pub async fn start() -> io::Result<Self> {
         Self::builder().start().await
     }
@@ -149,7 +149,7 @@ impl ApiServer {
     /// # Errors
     /// Those of the server, such as 409 when the name is taken.
     pub fn create(&self, resource: &str, object: Value) -> Result<Value, Status> {
-        let options = WriteOptions::at(Timestamp::now());
+        let options = WriteOptions::at(self.shared.clock.now());
         self.shared.write(|cluster| {
             let resource = cluster.resource(resource)?;
             let namespace = namespace_of(&resource, &object);
@@ -164,7 +164,7 @@ impl ApiServer {
     /// # Errors
     /// Those of the server, such as 404, or 409 for an outdated version.
     pub fn replace(&self, resource: &str, object: Value) -> Result<Value, Status> {
-        let options = WriteOptions::at(Timestamp::now());
+        let options = WriteOptions::at(self.shared.clock.now());
         self.shared.write(|cluster| {
             let resource = cluster.resource(resource)?;
             let namespace = namespace_of(&resource, &object);
@@ -202,7 +202,7 @@ impl ApiServer {
         name: &str,
         patch: &Patch<Value>,
     ) -> Result<Value, Status> {
-        let options = WriteOptions::at(Timestamp::now());
+        let options = WriteOptions::at(self.shared.clock.now());
         self.shared.write(|cluster| {
             let resource = cluster.resource(resource)?;
             let object = cluster.patch(&resource, namespace, name, patch, &options)?;
@@ -216,7 +216,7 @@ impl ApiServer {
     /// # Errors
     /// Those of the server, such as 404.
     pub fn delete(&self, resource: &str, namespace: &str, name: &str) -> Result<Value, Status> {
-        let options = WriteOptions::at(Timestamp::now());
+        let options = WriteOptions::at(self.shared.clock.now());
         self.shared.write(|cluster| {
             let resource = cluster.resource(resource)?;
             let last = cluster.get(&resource, namespace, name)?;

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use jiff::Timestamp;
+use http::{HeaderValue, Request, header};
+use informer_wire::WallClock;
 use parking_lot::Mutex;
 use tokio::sync::watch;
 use tokio::time::Instant;
@@ -11,11 +12,15 @@ use tokio_util::sync::CancellationToken;
 
 use crate::actors::{Actors, Crew};
 use crate::builder::Settings;
+use crate::clients::Clients;
 use crate::fault::{Fault, FaultQueue};
+use crate::hooks::Hooks;
 use crate::model::{Cluster, ReplicaView};
 use crate::replicas::Replicas;
 use crate::request::{RequestLog, RequestRecord};
+use crate::rights::Rights;
 use crate::server::StreamEnd;
+use crate::virtual_time::Home;
 
 /// A request to end watches.
 #[derive(Clone, Debug, Default)]
@@ -36,6 +41,8 @@ pub(crate) struct Shared {
     /// The time at which the actors have something to do.
     alarm: watch::Sender<Option<Instant>>,
     pub(crate) settings: Settings,
+    /// The time of day.
+    pub(crate) clock: WallClock,
     /// The revision of the last write.
     pub(crate) written: watch::Sender<u64>,
     /// The number of requests to end watches, and the last of them.
@@ -44,23 +51,37 @@ pub(crate) struct Shared {
     pub(crate) shutdown: CancellationToken,
     pub(crate) faults: Mutex<FaultQueue>,
     pub(crate) requests: Mutex<RequestLog>,
+    pub(crate) clients: Mutex<Clients>,
+    pub(crate) hooks: Mutex<Hooks>,
+    pub(crate) rights: Mutex<Rights>,
+    pub(crate) home: Home,
 }
 
 impl Shared {
-    pub(crate) fn new(mut cluster: Cluster, settings: Settings, actors: Actors) -> Self {
+    pub(crate) fn new(
+        mut cluster: Cluster,
+        settings: Settings,
+        clock: WallClock,
+        actors: Actors,
+    ) -> Self {
         let mut crew = Crew::new(actors, &mut cluster);
-        let due = crew.step(&mut cluster, Instant::now(), Timestamp::now());
+        let due = crew.step(&mut cluster, Instant::now(), clock.now());
         Self {
             crew: Mutex::new(crew),
             alarm: watch::Sender::new(due),
             written: watch::Sender::new(cluster.revision()),
             cluster: Mutex::new(cluster),
             settings,
+            clock,
             end_watches: watch::Sender::default(),
             replicas: Mutex::default(),
             shutdown: CancellationToken::new(),
             faults: Mutex::default(),
             requests: Mutex::default(),
+            clients: Mutex::default(),
+            hooks: Mutex::default(),
+            rights: Mutex::default(),
+            home: Home::default(),
         }
     }
 
@@ -71,7 +92,7 @@ impl Shared {
         let due = self
             .crew
             .lock()
-            .step(&mut cluster, Instant::now(), Timestamp::now());
+            .step(&mut cluster, Instant::now(), self.clock.now());
         let revision = cluster.revision();
         drop(cluster);
         self.alarm.send_if_modified(|known| {
@@ -129,10 +150,10 @@ impl Shared {
         });
     }
 
-    /// Returns the current replica and its view.
-    pub(crate) fn replica(&self) -> (usize, ReplicaView) {
+    /// Returns the current replica of a client and its view.
+    pub(crate) fn replica(&self, client: &str) -> (usize, ReplicaView) {
         let replicas = self.replicas.lock();
-        let replica = replicas.route();
+        let replica = replicas.route(client);
         (replica, replicas.view(replica))
     }
 
@@ -152,6 +173,17 @@ impl Shared {
             .split_once(' ')
             .filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));
         given.is_some_and(|(_, given)| given.trim() == token)
+    }
+
+    /// Gives a request from within the process the right token, unless it has one.
+    pub(crate) fn authorize<B>(&self, request: &mut Request<B>) {
+        let Some(token) = &self.settings.token else {
+            return;
+        };
+        if let Ok(value) = HeaderValue::try_from(format!("Bearer {token}")) {
+            let headers = request.headers_mut();
+            headers.entry(header::AUTHORIZATION).or_insert(value);
+        }
     }
 
     /// Returns a default timeout as of a real server: random between 30 and 60 minutes.

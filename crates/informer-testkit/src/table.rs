@@ -28,6 +28,7 @@ const AGE: Column = (
 pub(crate) fn write(
     resource: &ResourceType,
     objects: &[&StoredObject],
+    now: Timestamp,
     revision: &str,
     continue_token: &str,
     remaining: Option<u64>,
@@ -55,7 +56,7 @@ pub(crate) fn write(
         if at > 0 {
             out.push(b',');
         }
-        let cells = Value::from(cells(resource, object));
+        let cells = Value::from(cells(resource, object, now));
         out.extend_from_slice(format!("{{\"cells\":{cells},\"object\":").as_bytes());
         out.extend_from_slice(
             br#"{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1","metadata":"#,
@@ -100,10 +101,10 @@ fn columns(resource: &ResourceType) -> Vec<Column> {
     vec![NAME, AGE]
 }
 
-fn cells(resource: &ResourceType, object: &StoredObject) -> Vec<Value> {
+fn cells(resource: &ResourceType, object: &StoredObject, now: Timestamp) -> Vec<Value> {
     let value = object.value(resource);
     let name = Value::from(object.name());
-    let age = Value::from(age(&value));
+    let age = Value::from(age(&value, now));
     if is(resource, "pods") {
         let containers = value["spec"]["containers"].as_array().map_or(0, Vec::len);
         let statuses = value["status"]["containerStatuses"].as_array();
@@ -141,17 +142,14 @@ fn or_none(value: &Value) -> Value {
 }
 
 /// Returns the age in the largest unit that fits, as `kubectl` abbreviates.
-fn age(object: &Value) -> String {
+fn age(object: &Value, now: Timestamp) -> String {
     let created = object["metadata"]["creationTimestamp"]
         .as_str()
         .unwrap_or_default();
     let Ok(created) = created.parse::<Timestamp>() else {
         return "<unknown>".to_owned();
     };
-    let seconds = Timestamp::now()
-        .as_second()
-        .saturating_sub(created.as_second())
-        .max(0);
+    let seconds = now.as_second().saturating_sub(created.as_second()).max(0);
     match seconds {
         0..120 => format!("{seconds}s"),
         120..7_200 => format!("{}m", seconds / 60),

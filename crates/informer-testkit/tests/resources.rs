@@ -16,6 +16,7 @@ const WIDGETS: &str = "/apis/demo.example/v1/namespaces/web/widgets";
 async fn server() -> ApiServer {
     let widgets = ResourceType::new("demo.example", "v1", "Widget", "widgets");
     ApiServer::builder()
+        .create_namespaces(true)
         .resource(widgets)
         .start()
         .await
@@ -29,7 +30,7 @@ async fn namespace_is_deleted_with_its_contents() {
     post(
         &server,
         WIDGETS,
-        json!({"metadata": {"name": "w", "finalizers": ["x/y"]}}),
+        json!({"apiVersion": "demo.example/v1", "kind": "Widget", "metadata": {"name": "w", "finalizers": ["x/y"]}}),
     )
     .await;
     let marked = delete(&server, "/api/v1/namespaces/web").await.json();
@@ -50,15 +51,21 @@ async fn namespace_is_deleted_with_its_contents() {
 }
 
 #[tokio::test]
-async fn strict_namespaces_must_exist() {
-    let server = ApiServer::builder()
-        .strict_namespaces(true)
-        .start()
-        .await
-        .unwrap();
-    let answer = post(&server, PODS, json!({"metadata": {"name": "a"}})).await;
+async fn requests_find_or_make_their_namespace_as_set() {
+    let pod = || json!({"metadata": {"name": "a", "namespace": "web"}});
+    let server = ApiServer::start().await.unwrap();
+    let answer = post(&server, PODS, pod()).await;
     assert_eq!(answer.code, 404);
     assert_eq!(answer.json()["message"], "namespaces \"web\" not found");
+    server.create("pods", pod()).unwrap();
+    assert_eq!(
+        server.get("namespaces", "", "web").unwrap()["status"]["phase"],
+        "Active"
+    );
+
+    let builder = ApiServer::builder().create_namespaces(true);
+    let server = builder.start().await.unwrap();
+    assert_eq!(post(&server, PODS, pod()).await.code, 201);
 }
 
 #[tokio::test]
@@ -67,6 +74,10 @@ async fn definition_adds_and_removes_a_resource() {
     let gadgets = "/apis/demo.example/v1/gadgets";
     assert_eq!(get(&server, gadgets).await.code, 404);
     let definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+    let any = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
+    let size = json!({"type": "object", "properties": {"size": {"type": "integer"}}});
+    let schema =
+        json!({"openAPIV3Schema": {"type": "object", "properties": {"spec": size, "status": any}}});
     let definition = json!({
         "metadata": {"name": "gadgets.demo.example"},
         "spec": {
@@ -75,9 +86,9 @@ async fn definition_adds_and_removes_a_resource() {
             "names": {"kind": "Gadget", "plural": "gadgets", "shortNames": ["gd"]},
             "versions": [
                 {"name": "v1", "served": true, "storage": true, "subresources": {"status": {}},
-                 "selectableFields": [{"jsonPath": ".spec.size"}]},
-                {"name": "v2", "served": true, "storage": false},
-                {"name": "v3", "served": false, "storage": false},
+                 "selectableFields": [{"jsonPath": ".spec.size"}], "schema": schema},
+                {"name": "v2", "served": true, "storage": false, "schema": schema},
+                {"name": "v3", "served": false, "storage": false, "schema": schema},
             ],
         },
     });

@@ -65,7 +65,7 @@ proptest! {
                 .first_revision(revision)
                 .seed(seed)
                 .streaming_lists(flags[0])
-                .strict_namespaces(flags[1])
+                .create_namespaces(flags[1])
                 .protobuf(flags[2])
                 .in_memory();
             let pods = Resource::builtin("pods").unwrap();

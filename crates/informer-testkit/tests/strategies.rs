@@ -28,9 +28,14 @@ async fn send(
     (code, serde_json::from_slice(&bytes).unwrap_or(Value::Null))
 }
 
+async fn server() -> ApiServer {
+    let builder = ApiServer::builder().create_namespaces(true);
+    builder.start().await.unwrap()
+}
+
 #[tokio::test]
 async fn object_that_is_being_deleted_takes_no_new_finalizer() {
-    let server = ApiServer::start().await.unwrap();
+    let server = server().await;
     let map =
         json!({"metadata": {"namespace": "n", "name": "m", "finalizers": ["a.b/c", "a.b/e"]}});
     server.create("configmaps", map).unwrap();
@@ -55,7 +60,7 @@ async fn object_that_is_being_deleted_takes_no_new_finalizer() {
 
 #[tokio::test]
 async fn some_kinds_are_replaced_in_a_named_version_only() {
-    let server = ApiServer::start().await.unwrap();
+    let server = server().await;
     let meta = json!({"namespace": "n", "name": "l"});
     for (resource, group, is_unconditional) in [
         ("leases", "apis/coordination.k8s.io/v1", false),
@@ -78,7 +83,7 @@ async fn some_kinds_are_replaced_in_a_named_version_only() {
 
 #[tokio::test]
 async fn some_kinds_are_created_by_a_replace() {
-    let server = ApiServer::start().await.unwrap();
+    let server = server().await;
     let object = json!({"metadata": {"namespace": "n", "name": "l"}});
     for (resource, group, expected) in [
         ("leases", "apis/coordination.k8s.io/v1", 201),
@@ -98,7 +103,7 @@ async fn some_kinds_are_created_by_a_replace() {
 
 #[tokio::test]
 async fn generations_are_counted_for_the_kinds_that_have_them() {
-    let server = ApiServer::start().await.unwrap();
+    let server = server().await;
     for (resource, has_generation) in [
         ("services", false),
         ("leases", false),
@@ -122,7 +127,7 @@ async fn generations_are_counted_for_the_kinds_that_have_them() {
 
 #[tokio::test]
 async fn generated_names_have_63_characters_at_most() {
-    let server = ApiServer::start().await.unwrap();
+    let server = server().await;
     let base = "x".repeat(80);
     let map = json!({"metadata": {"namespace": "n", "generateName": base}});
     let (code, made) = send(

@@ -29,11 +29,7 @@ const QUIET: Duration = Duration::from_millis(100);
 const RUN: &str = "p1r";
 
 async fn play(ops: &[Op]) -> Vec<Answer> {
-    let server = ApiServer::builder()
-        .strict_namespaces(true)
-        .start()
-        .await
-        .unwrap();
+    let server = ApiServer::start().await.unwrap();
     for definition in definitions() {
         let path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
         assert_eq!(
@@ -70,9 +66,15 @@ async fn answer(server: &ApiServer, request: &Request) -> Answer {
     let body = request.body.clone().unwrap_or_default();
     let answer = send(server, method, &request.target, &headers, body).await;
     let body = serde_json::from_slice(&answer.body);
+    let texts = answer.headers.get_all("warning").iter();
+    let mut warnings: Vec<String> = texts
+        .filter_map(|text| text.to_str().ok().map(str::to_owned))
+        .collect();
+    warnings.sort();
     Answer {
         code: answer.code.as_u16(),
         body: body.unwrap_or_else(|_| answer.text().into()),
+        warnings,
     }
 }
 
@@ -88,6 +90,7 @@ async fn watch(server: &ApiServer, request: &Request) -> Answer {
     Answer {
         code: 200,
         body: events.into(),
+        warnings: Vec::new(),
     }
 }
 

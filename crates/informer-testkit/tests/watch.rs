@@ -28,6 +28,7 @@ fn label(server: &ApiServer, name: &str, app: &str) -> u64 {
 
 async fn server() -> ApiServer {
     ApiServer::builder()
+        .create_namespaces(true)
         .bookmark_period(Duration::from_millis(30))
         .start()
         .await

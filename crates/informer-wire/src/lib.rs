@@ -32,6 +32,7 @@
 //!   [`Object`](informer_store::Object).
 
 mod builtin;
+mod clock;
 mod compact;
 mod decode;
 mod delete;
@@ -53,6 +54,7 @@ mod types;
 mod view;
 
 pub use builtin::BuiltinResource;
+pub use clock::WallClock;
 pub use compact::{Compact, Dynamic};
 pub use decode::{
     DecodeOptions, FromWire, ListDecoder, NewestFn, ObjectForm, ReadVerb, WatchDecoder, WireFormat,

@@ -41,6 +41,9 @@ pub struct StatusMeta {
     /// it.
     #[serde(rename = "continue", skip_serializing_if = "Option::is_none")]
     pub continue_token: Option<String>,
+    /// The resource version of the deletion, in the response to a delete; servers before Kubernetes 1.38 send none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub resource_version: Option<String>,
 }
 
 /// The details of a [`Status`].

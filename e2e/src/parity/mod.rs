@@ -4,6 +4,7 @@ mod actors;
 mod generate;
 mod judge;
 mod kinds;
+mod odd;
 mod play;
 mod report;
 mod shrink;
@@ -37,7 +38,7 @@ pub(crate) async fn run(arguments: &[String]) -> anyhow::Result<()> {
         return actors::run(&wish).await;
     }
     let server = RealApiServer::start(ServerOptions::default()).await?;
-    let kit = ApiServer::builder().strict_namespaces(true).start().await?;
+    let kit = ApiServer::start().await?;
     let mut pair = Pair {
         real: Player::real(&server)?,
         kit: Player::kit(&kit)?,

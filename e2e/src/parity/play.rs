@@ -5,7 +5,7 @@ use std::time::Duration;
 use anyhow::Context;
 use informer_e2e::RealApiServer;
 use informer_testkit::ApiServer;
-use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE};
+use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, WARNING};
 use reqwest::{Certificate, Client, Method, Response};
 use serde_json::{Value, json};
 use tokio::time::{sleep, timeout};
@@ -13,6 +13,7 @@ use tokio::time::{sleep, timeout};
 use super::judge::definitions::definitions;
 use super::judge::op::Op;
 use super::judge::session::{Answer, Request, Session};
+use super::kinds::KINDS;
 
 const LIMIT: Duration = Duration::from_secs(30);
 /// A watch that sends nothing for this long has sent what there was.
@@ -51,7 +52,8 @@ impl Player {
         })
     }
 
-    /// Makes what every play needs: the definitions of the custom kinds, served.
+    /// Makes what every play needs: the definitions of the custom kinds, served, and an object behind the last of each
+    /// cluster-scoped kind, since a page with a selector says whether objects follow that it does not select.
     pub(crate) async fn prepare(&self) -> anyhow::Result<()> {
         for definition in definitions() {
             let plural = definition["spec"]["names"]["plural"].clone();
@@ -69,6 +71,11 @@ impl Player {
             timeout(LIMIT, served)
                 .await
                 .context("a definition is not served")?;
+        }
+        for kind in KINDS.iter().filter(|kind| !kind.namespaced) {
+            let last = kind.object(json!({ "name": "zz-last" }), 0);
+            self.must("POST", &kind.collection(None), Some(last))
+                .await?;
         }
         Ok(())
     }
@@ -129,6 +136,11 @@ impl Player {
             .await
             .context("no answer")??;
         let code = response.status().as_u16();
+        let texts = response.headers().get_all(WARNING).iter();
+        let mut warnings: Vec<String> = texts
+            .filter_map(|text| text.to_str().ok().map(str::to_owned))
+            .collect();
+        warnings.sort();
         let text = if watch && code == 200 {
             events(response).await?
         } else {
@@ -148,7 +160,11 @@ impl Player {
             let text = String::from_utf8_lossy(&text);
             serde_json::from_str(&text).unwrap_or_else(|_| Value::String(text.into_owned()))
         };
-        Ok(Answer { code, body })
+        Ok(Answer {
+            code,
+            body,
+            warnings,
+        })
     }
 }
 

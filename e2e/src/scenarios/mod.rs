@@ -9,6 +9,7 @@ mod kinds;
 mod many;
 mod network;
 mod provisioner;
+mod replicas;
 mod server;
 mod sync;
 mod trust;
@@ -70,6 +71,11 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
         name: "provisioner",
         about: "two replicas of a storage provisioner; leaders are killed, the server restarts, claims come and go",
         run: |_| Box::pin(provisioner::run()),
+    },
+    Scenario {
+        name: "replicas",
+        about: "replicas of the provisioner are frozen, killed and cut off; the audit log shows who wrote when",
+        run: |seed| Box::pin(replicas::run(seed)),
     },
     Scenario {
         name: "credentials",

@@ -43,6 +43,15 @@ struct Arguments {
     /// The namespace of the lease by which replicas agree who works. Without it: the connection's.
     #[arg(long, value_name = "NAMESPACE")]
     lease_namespace: Option<String>,
+    /// For how long other replicas let one be that holds the lease and does not renew it.
+    #[arg(long, value_name = "D", default_value = "15s", value_parser = duration)]
+    lease_duration: Duration,
+    /// For how long the holder of the lease tries to renew it before it stops working; less than the lease.
+    #[arg(long, value_name = "D", default_value = "10s", value_parser = duration)]
+    renew_deadline: Duration,
+    /// How long replicas wait between two requests for the lease.
+    #[arg(long, value_name = "D", default_value = "2s", value_parser = duration)]
+    retry_period: Duration,
 }
 
 fn duration(text: &str) -> Result<Duration, String> {
@@ -82,6 +91,9 @@ async fn run(arguments: Arguments) -> anyhow::Result<()> {
     options.workers = arguments.workers.into();
     options.resync = arguments.resync;
     options.lease_namespace = arguments.lease_namespace.unwrap_or(namespace);
+    options.lease_duration = arguments.lease_duration;
+    options.renew_deadline = arguments.renew_deadline;
+    options.retry_period = arguments.retry_period;
     let storage = HostPath::new(std::path::absolute(&arguments.dir)?);
     provisioner::run(client, storage, options, &stop).await?;
     Ok(())
@@ -104,6 +116,7 @@ fn stopped_by_signals() -> anyhow::Result<CancellationToken> {
         let stop = stop.clone();
         async move {
             tokio::select! {
+                biased;
                 _ = terminate.recv() => {}
                 _ = interrupt.recv() => {}
             }

@@ -45,12 +45,19 @@ pub struct Options {
     pub orphan_age: Duration,
     /// Where the lease of the election is.
     pub lease_namespace: String,
+    /// For how long other replicas let a leader be that does not renew the lease.
+    pub lease_duration: Duration,
+    /// For how long a leader tries to renew the lease before it stops working.
+    pub renew_deadline: Duration,
+    /// How long replicas wait between two requests for the lease.
+    pub retry_period: Duration,
     /// Claims that are followed elsewhere. Whoever made this informer runs it.
     pub claims: Option<SharedInformer<PersistentVolumeClaim>>,
 }
 
 impl Options {
-    /// Four workers, a resync every ten minutes, orphans deleted after one, the lease in `default`.
+    /// Four workers, a resync every ten minutes, orphans deleted after one, the lease in `default`, for 15 s, given up
+    /// after 10 s, renewed every 2 s.
     #[must_use]
     pub fn new(name: impl Into<String>, identity: impl Into<String>) -> Self {
         Self {
@@ -60,6 +67,9 @@ impl Options {
             resync: Duration::from_secs(600),
             orphan_age: Duration::from_secs(60),
             lease_namespace: "default".to_owned(),
+            lease_duration: Duration::from_secs(15),
+            renew_deadline: Duration::from_secs(10),
+            retry_period: Duration::from_secs(2),
             claims: None,
         }
     }
@@ -102,7 +112,10 @@ pub async fn run<P: Provisioner>(
         &options.lease_namespace,
         lease_name(&options.name),
     );
-    let config = ElectionConfig::new(&options.identity);
+    let config = ElectionConfig::new(&options.identity)
+        .lease_duration(options.lease_duration)
+        .renew_deadline(options.renew_deadline)
+        .retry_period(options.retry_period);
     let elector = LeaderElector::new(lock, config)?;
     let recorder = EventRecorder::new(client.clone(), &options.name, &options.identity)?;
     let provisioner = Arc::new(provisioner);

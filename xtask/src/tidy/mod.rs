@@ -4,6 +4,7 @@ mod dependencies;
 mod layers;
 mod manifests;
 mod promises;
+mod selects;
 mod sources;
 
 use std::fmt;
@@ -113,6 +114,10 @@ const CHECKS: &[Check] = &[
     (
         "no code block that is never compiled",
         sources::ignored_code_blocks,
+    ),
+    (
+        "every select! outside of tests has an order",
+        selects::biased,
     ),
     (
         "the minimum Rust version is the same everywhere",

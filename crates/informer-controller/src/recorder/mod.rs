@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use informer_client::Client;
+use informer_wire::WallClock;
 use tokio::sync::{mpsc, oneshot};
 
 pub use error::RecorderError;
@@ -72,6 +73,7 @@ impl EventType {
 #[doc(alias = "EventBroadcaster")]
 pub struct EventRecorder {
     inner: Arc<Inner>,
+    clock: WallClock,
 }
 
 #[derive(Debug)]
@@ -137,7 +139,16 @@ impl EventRecorder {
                 dropped: AtomicU64::new(0),
                 counts,
             }),
+            clock: WallClock::system(),
         })
+    }
+
+    /// Returns this recorder with another wall clock, whose times are written into its events. The default is the system's.
+    /// Clones that were made before keep theirs.
+    #[must_use]
+    pub fn with_clock(mut self, clock: impl Into<WallClock>) -> Self {
+        self.clock = clock.into();
+        self
     }
 
     /// Queues an event about an object, with a reason (`ProvisioningFailed`), an action (`Provision`) and a note for
@@ -153,7 +164,7 @@ impl EventRecorder {
         note: &str,
     ) {
         let key = Key::new(regarding, None, event_type, reason, action);
-        self.queue(Notice::new(key, note));
+        self.queue(Notice::new(key, note, self.clock.now()));
     }
 
     /// Queues an event that is also about a second object, such as the volume that was made for a claim.
@@ -167,7 +178,7 @@ impl EventRecorder {
         note: &str,
     ) {
         let key = Key::new(regarding, Some(related), event_type, reason, action);
-        self.queue(Notice::new(key, note));
+        self.queue(Notice::new(key, note, self.clock.now()));
     }
 
     fn queue(&self, notice: Notice) {

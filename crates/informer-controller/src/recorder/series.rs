@@ -71,11 +71,11 @@ pub(super) struct Notice {
 }
 
 impl Notice {
-    pub(super) fn new(key: Key, note: &str) -> Self {
+    pub(super) fn new(key: Key, note: &str, at: Timestamp) -> Self {
         Self {
             key,
             note: cut(note, MAX_NOTE),
-            at: Timestamp::now(),
+            at,
         }
     }
 }
@@ -253,7 +253,7 @@ mod tests {
     }
 
     fn notice(reason: &str) -> Notice {
-        Notice::new(key("a", reason), "words")
+        Notice::new(key("a", reason), "words", Timestamp::UNIX_EPOCH)
     }
 
     #[test]

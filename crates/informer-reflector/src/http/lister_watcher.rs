@@ -18,7 +18,7 @@ use super::events::{HttpList, HttpWatch, Negotiated};
 use super::negotiation::{Memory, Negotiation};
 use super::traffic::Traffic;
 use crate::error::ListWatchError;
-use crate::lister_watcher::{ListRequest, ListerWatcher, relist_period};
+use crate::lister_watcher::{Collection, ListRequest, ListerWatcher, relist_period};
 
 /// Lists and watches one resource of an API server, in one namespace or in all.
 ///
@@ -215,6 +215,11 @@ impl<K: FromWire + Object> ListerWatcher for HttpListerWatcher<K> {
 
     fn relist_period(&self) -> Option<Duration> {
         relist_period(&self.resource)
+    }
+
+    fn collection(&self) -> Option<Collection> {
+        let (resource, namespace) = (self.resource.clone(), self.namespace.clone());
+        Some(Collection::new(resource, namespace))
     }
 }
 

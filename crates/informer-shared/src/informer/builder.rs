@@ -201,6 +201,7 @@ impl<L: ListerWatcher> SharedInformerBuilder<L> {
             config = config.max_deltas(max);
         }
         let queue = DeltaFifo::new(config);
+        let collection = call_hook("collection", || self.lister_watcher.collection()).flatten();
         let (resync_at, due) = watch::channel(None);
         let mut source = Source::new(self.into_reflector(&queue)?.resync_at(due));
         if let Some(limit) = options.start_limit.clone() {
@@ -219,13 +220,15 @@ impl<L: ListerWatcher> SharedInformerBuilder<L> {
         );
         let process_loop =
             ProcessLoop::from_parts(queue.clone(), source, process, status, watched.clone());
-        Ok(SharedInformer::new(Shared::new(
+        let mut shared = Shared::new(
             (watched, process_loop),
             (store, queue),
             listeners,
             options,
             totals,
-        )))
+        );
+        shared.collection = collection;
+        Ok(SharedInformer::new(shared))
     }
 
     fn into_reflector(

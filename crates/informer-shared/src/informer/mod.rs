@@ -12,7 +12,7 @@ mod weak;
 use std::fmt;
 use std::sync::Arc;
 
-use informer_reflector::ListerWatcher;
+use informer_reflector::{Collection, ListerWatcher};
 use informer_store::Object;
 use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
@@ -92,6 +92,12 @@ impl<K: Object> SharedInformer<K> {
     #[must_use]
     pub fn name(&self) -> &str {
         &self.shared().watched.name
+    }
+
+    /// Returns what it lists and watches, if its lister-watcher [knows](ListerWatcher::collection).
+    #[must_use]
+    pub fn collection(&self) -> Option<&Collection> {
+        self.shared().collection.as_ref()
     }
 
     /// Returns a handle that does not keep the informer running.

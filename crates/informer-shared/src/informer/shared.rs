@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use informer_delta_fifo::DeltaFifo;
+use informer_reflector::Collection;
 use informer_store::{Object, Store};
 use parking_lot::Mutex;
 use tokio_util::sync::CancellationToken;
@@ -20,6 +21,8 @@ use crate::process_loop::{ProcessLoop, Watched};
 /// Each lock is taken alone. What is taken out is dropped after the lock was released.
 pub(crate) struct Shared<K: Object> {
     pub(super) watched: Watched,
+    /// What it lists and watches, if its lister-watcher knows.
+    pub(super) collection: Option<Collection>,
     pub(super) store: Store<K>,
     pub(super) listeners: Arc<Listeners<K>>,
     pub(super) options: Options,
@@ -48,6 +51,7 @@ impl<K: Object> Shared<K> {
     ) -> Self {
         Self {
             watched,
+            collection: None,
             store,
             listeners,
             options,

@@ -33,7 +33,15 @@ pub(super) fn object(
             object.write_metadata(revision, out);
             out.push(b'}');
         }
-        Form::Table => table::write(resource, &[object], &revision.to_string(), "", None, out),
+        Form::Table(now) => table::write(
+            resource,
+            &[object],
+            now,
+            &revision.to_string(),
+            "",
+            None,
+            out,
+        ),
     }
 }
 
@@ -91,9 +99,17 @@ pub(super) fn bookmark_object(
             zero(resource)
         ),
         Form::Metadata => format!("{METADATA_TYPE},\"metadata\":{metadata}}}"),
-        Form::Table => {
+        Form::Table(now) => {
             let mut table = Vec::new();
-            table::write(resource, &[], &revision.to_string(), "", None, &mut table);
+            table::write(
+                resource,
+                &[],
+                now,
+                &revision.to_string(),
+                "",
+                None,
+                &mut table,
+            );
             String::from_utf8_lossy(&table).into_owned()
         }
     }
@@ -135,7 +151,7 @@ pub(super) fn list(resource: Arc<ResourceType>, page: Page, form: Form) -> Chunk
             ),
             "]}".to_owned(),
         ),
-        Form::Table => {
+        Form::Table(now) => {
             let objects: Vec<&StoredObject> = page.items.iter().map(AsRef::as_ref).collect();
             let mut head = Vec::new();
             let revision = page.revision.to_string();
@@ -143,6 +159,7 @@ pub(super) fn list(resource: Arc<ResourceType>, page: Page, form: Form) -> Chunk
             table::write(
                 &resource,
                 &objects,
+                now,
                 &revision,
                 token,
                 page.remaining,

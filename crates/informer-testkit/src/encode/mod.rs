@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use informer_wire::Status;
+use jiff::Timestamp;
 
 pub(crate) use self::protobuf::has_table;
 use crate::model::{Page, StoredObject, WatchEvent};
@@ -19,8 +20,8 @@ pub(crate) enum Form {
     Full,
     /// `PartialObjectMetadata`.
     Metadata,
-    /// In JSON alone.
-    Table,
+    /// In JSON alone; with the time that ages are counted to.
+    Table(Timestamp),
 }
 
 /// The format of a response.
@@ -35,6 +36,16 @@ pub(crate) enum Format {
 pub(crate) struct Encoding {
     pub(crate) form: Form,
     pub(crate) format: Format,
+}
+
+impl Encoding {
+    /// Returns the encoding at another time.
+    pub(crate) fn at(mut self, now: Timestamp) -> Self {
+        if let Form::Table(time) = &mut self.form {
+            *time = now;
+        }
+        self
+    }
 }
 
 /// The size of a chunk.

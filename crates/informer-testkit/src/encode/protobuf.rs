@@ -77,7 +77,7 @@ fn encode(version: &str, kind: &str, json: &Value) -> Vec<u8> {
 fn types(resource: &ResourceType, form: Form) -> (String, String) {
     match form {
         Form::Metadata => ("meta.k8s.io/v1".into(), "PartialObjectMetadata".into()),
-        Form::Full | Form::Table => (resource.api_version(), resource.kind.clone()),
+        Form::Full | Form::Table(_) => (resource.api_version(), resource.kind.clone()),
     }
 }
 
@@ -103,7 +103,7 @@ pub(super) fn list(resource: &ResourceType, page: Page, form: Form) -> Chunks {
             "meta.k8s.io/v1".to_owned(),
             "PartialObjectMetadataList".to_owned(),
         ),
-        Form::Full | Form::Table => (resource.api_version(), resource.list_kind.clone()),
+        Form::Full | Form::Table(_) => (resource.api_version(), resource.list_kind.clone()),
     };
     let head = json!({ "metadata": {
         "resourceVersion": page.revision.to_string(),

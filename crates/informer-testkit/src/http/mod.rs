@@ -2,8 +2,8 @@
 //! applied.
 
 mod body;
-mod delete_options;
 mod discovery;
+mod door;
 mod negotiate;
 mod openapi;
 mod read;
@@ -12,9 +12,11 @@ mod stream;
 mod write;
 
 use std::sync::Arc;
+use std::time::Duration;
 
+use bytes::Bytes;
 use http::{HeaderMap, Request, Response, header};
-use hyper::body::Incoming;
+use hyper::body::Body as HttpBody;
 use informer_wire::Status;
 
 pub(crate) use self::body::Body;
@@ -22,6 +24,7 @@ use self::body::Ending;
 use self::negotiate::{Protobuf, Shape, negotiate};
 use crate::encode::{self, Encoding, Format};
 use crate::fault::Fault;
+use crate::hooks;
 use crate::model::Part;
 use crate::request::{RequestRecord, Verb};
 use crate::resource::ResourceType;
@@ -53,23 +56,35 @@ impl std::fmt::Display for Disconnect {
 
 impl std::error::Error for Disconnect {}
 
-/// Responds to one request.
-pub(crate) async fn serve(
+/// Responds to one request of a client, which has a name or an empty one.
+pub(crate) async fn serve<B: HttpBody>(
     shared: Arc<Shared>,
-    request: Request<Incoming>,
+    client: String,
+    request: Request<B>,
 ) -> Result<Response<Body>, Disconnect> {
-    exchange(shared, record(&request), Some(request)).await
+    let request = door::read(request).await?;
+    let mut record = record(&request);
+    record.client = client;
+    exchange(shared, record, request).await
 }
 
-/// Responds to one request. One without a connection can only read.
+/// Responds to one request, whose body is read.
 pub(crate) async fn exchange(
     shared: Arc<Shared>,
     mut record: RequestRecord,
-    request: Option<Request<Incoming>>,
+    request: Request<Bytes>,
 ) -> Result<Response<Body>, Disconnect> {
+    record.time = shared.clock.now().into();
+    if shared.settings.recorded_bodies.has(&record) {
+        record.body = Some(request.body().clone());
+    }
     shared.log(&record);
-    let Some(fault) = shared.take_fault(&record) else {
-        return Ok(answer(&shared, &record, request, Tweak::None).await);
+    let fault = shared.take_fault(&record);
+    if !hooks::run(&shared, &record).await {
+        return Err(Disconnect { refused: false });
+    }
+    let Some(fault) = fault else {
+        return Ok(answer(&shared, &record, &request, Tweak::None));
     };
     let plain = Tweak::None;
     match fault {
@@ -80,6 +95,11 @@ pub(crate) async fn exchange(
         )),
         Fault::Disconnect => Err(Disconnect { refused: false }),
         Fault::Refuse => Err(Disconnect { refused: true }),
+        Fault::LoseResponse => {
+            drop(answer(&shared, &record, &request, plain));
+            Err(Disconnect { refused: false })
+        }
+        Fault::Late(delay) => late(shared, record, request, delay).await,
         Fault::HoldOpen => {
             // Ends with the client, which drops this future, or with the server.
             shared.shutdown.cancelled().await;
@@ -87,43 +107,74 @@ pub(crate) async fn exchange(
         }
         Fault::Delay(delay) => {
             tokio::time::sleep(delay).await;
-            Ok(answer(&shared, &record, request, plain).await)
+            Ok(answer(&shared, &record, &request, plain))
         }
-        Fault::Cut { after } => Ok(answer(&shared, &record, request, plain)
-            .await
-            .map(|body| body.limit(after, Ending::Cut))),
+        Fault::Cut { after } => Ok(
+            answer(&shared, &record, &request, plain).map(|body| body.limit(after, Ending::Cut))
+        ),
         Fault::Stall { after } => {
-            let answer = answer(&shared, &record, request, plain).await;
+            let answer = answer(&shared, &record, &request, plain);
             Ok(answer.map(|body| body.limit(after, Ending::Stall)))
         }
         Fault::End { after } => {
-            let mut answer = answer(&shared, &record, request, plain).await;
+            let mut answer = answer(&shared, &record, &request, plain);
             // The shorter body has to look complete.
             answer.headers_mut().remove(header::CONTENT_LENGTH);
             Ok(answer.map(|body| body.limit(after, Ending::Clean)))
         }
         Fault::Before(bytes) => {
-            let mut answer = answer(&shared, &record, request, plain).await;
+            let mut answer = answer(&shared, &record, &request, plain);
             answer.headers_mut().remove(header::CONTENT_LENGTH);
             Ok(answer.map(|body| body.begin_with(bytes)))
         }
         Fault::Trickle { bytes, every } => {
-            let answer = answer(&shared, &record, request, plain).await;
+            let answer = answer(&shared, &record, &request, plain);
             Ok(answer.map(|body| body.trickle(bytes, every)))
         }
         Fault::Ignore(parameters) => {
             record.query.retain(|(key, _)| !parameters.contains(key));
             // A server that does not know the parameter does not know that bookmark either.
-            Ok(answer(&shared, &record, request, Tweak::WithoutInitialEventsEnd).await)
+            Ok(answer(
+                &shared,
+                &record,
+                &request,
+                Tweak::WithoutInitialEventsEnd,
+            ))
         }
-        Fault::WithoutInitialEventsEnd => {
-            Ok(answer(&shared, &record, request, Tweak::WithoutInitialEventsEnd).await)
-        }
-        Fault::Shuffled(seed) => Ok(answer(&shared, &record, request, Tweak::Shuffled(seed)).await),
+        Fault::WithoutInitialEventsEnd => Ok(answer(
+            &shared,
+            &record,
+            &request,
+            Tweak::WithoutInitialEventsEnd,
+        )),
+        Fault::Shuffled(seed) => Ok(answer(&shared, &record, &request, Tweak::Shuffled(seed))),
     }
 }
 
-fn record(request: &Request<Incoming>) -> RequestRecord {
+/// Responds later, and carries the request out although the client may be gone by then.
+async fn late(
+    shared: Arc<Shared>,
+    record: RequestRecord,
+    request: Request<Bytes>,
+    delay: Duration,
+) -> Result<Response<Body>, Disconnect> {
+    let carried_out = tokio::spawn(async move {
+        let waited = tokio::time::sleep(delay);
+        let shutdown = shared.shutdown.clone();
+        shutdown.run_until_cancelled(waited).await?;
+        Some(answer(&shared, &record, &request, Tweak::None))
+    });
+    match carried_out.await {
+        Ok(answer) => answer.ok_or(Disconnect { refused: false }),
+        // Only a runtime that ends cancels it.
+        Err(error) => match error.try_into_panic() {
+            Ok(panic) => std::panic::resume_unwind(panic),
+            Err(_) => Err(Disconnect { refused: false }),
+        },
+    }
+}
+
+fn record(request: &Request<Bytes>) -> RequestRecord {
     let uri = request.uri();
     let mut record = RequestRecord::parse(
         request.method().as_str(),
@@ -145,22 +196,23 @@ fn header_text(headers: &HeaderMap, name: header::HeaderName) -> String {
     values.join(",")
 }
 
-async fn answer(
+fn answer(
     shared: &Arc<Shared>,
     record: &RequestRecord,
-    request: Option<Request<Incoming>>,
+    request: &Request<Bytes>,
     tweak: Tweak,
 ) -> Response<Body> {
-    if let Some(request) = &request {
-        let authorization = header_text(request.headers(), header::AUTHORIZATION);
-        if !shared.authorizes(&authorization) {
-            return respond::status(status::unauthorized(), error_format(shared, record));
-        }
+    let authorization = header_text(request.headers(), header::AUTHORIZATION);
+    if !shared.authorizes(&authorization) {
+        return respond::status(status::unauthorized(), error_format(shared, record));
+    }
+    if let Err(forbidden) = shared.rights.lock().check(record) {
+        return respond::status(forbidden, error_format(shared, record));
     }
     let answer = if record.resource.is_empty() {
         discovery::answer(shared, record)
     } else {
-        resource(shared, record, request, tweak).await
+        resource(shared, record, request, tweak)
     };
     answer.unwrap_or_else(|status| respond::status(status, error_format(shared, record)))
 }
@@ -192,14 +244,14 @@ impl Target {
             spoken: shared.settings.protobuf,
             whole: encode::has_table(&self.resource),
         };
-        negotiate(&record.accept, shape, protobuf)
+        negotiate(&record.accept, shape, protobuf, shared.clock.now())
     }
 }
 
-async fn resource(
+fn resource(
     shared: &Arc<Shared>,
     record: &RequestRecord,
-    request: Option<Request<Incoming>>,
+    request: &Request<Bytes>,
     tweak: Tweak,
 ) -> Result<Response<Body>, Status> {
     let target = target(shared, record)?;
@@ -212,21 +264,12 @@ async fn resource(
         Verb::Watch => return read::watch(shared, record, &target, tweak),
         _ => {}
     }
-    let Some(request) = request else {
-        return Err(status::method_not_allowed());
-    };
     match record.verb {
-        Verb::Create if record.name.is_empty() => {
-            write::create(shared, record, &target, request).await
-        }
-        Verb::Update if !record.name.is_empty() => {
-            write::replace(shared, record, &target, request).await
-        }
-        Verb::Patch if !record.name.is_empty() => {
-            write::patch(shared, record, &target, request).await
-        }
-        Verb::Delete => write::delete(shared, record, &target, request).await,
-        Verb::DeleteCollection => write::delete_collection(shared, record, &target, request).await,
+        Verb::Create if record.name.is_empty() => write::create(shared, record, &target, request),
+        Verb::Update if !record.name.is_empty() => write::replace(shared, record, &target, request),
+        Verb::Patch if !record.name.is_empty() => write::patch(shared, record, &target, request),
+        Verb::Delete => write::delete(shared, record, &target, request),
+        Verb::DeleteCollection => write::delete_collection(shared, record, &target, request),
         _ => Err(status::method_not_allowed()),
     }
 }

@@ -1,6 +1,7 @@
 //! The form of a response by the `Accept` header.
 
 use informer_wire::Status;
+use jiff::Timestamp;
 
 use crate::encode::{Encoding, Form, Format};
 use crate::status;
@@ -45,7 +46,7 @@ impl Protobuf {
         match form {
             Form::Full => self.spoken && self.whole,
             Form::Metadata => self.spoken,
-            Form::Table => false,
+            Form::Table(_) => false,
         }
     }
 }
@@ -55,6 +56,7 @@ pub(crate) fn negotiate(
     accept: &str,
     shape: Shape,
     protobuf: Protobuf,
+    now: Timestamp,
 ) -> Result<Encoding, Status> {
     if accept.trim().is_empty() {
         return Ok(Encoding {
@@ -65,7 +67,7 @@ pub(crate) fn negotiate(
     clauses(accept)
         .iter()
         .find_map(|clause| {
-            let form = form(clause, shape)?;
+            let form = form(clause, shape, now)?;
             let format = format(clause)?;
             let can = format == Format::Json || protobuf.has(form);
             can.then_some(Encoding { form, format })
@@ -112,7 +114,7 @@ fn clause(text: &str) -> Clause<'_> {
 }
 
 /// Returns the form of a clause; `None` if this response has no such form.
-fn form(clause: &Clause<'_>, shape: Shape) -> Option<Form> {
+fn form(clause: &Clause<'_>, shape: Shape, now: Timestamp) -> Option<Form> {
     let kind = clause.param("as");
     if kind.is_empty() {
         return Some(Form::Full);
@@ -120,7 +122,7 @@ fn form(clause: &Clause<'_>, shape: Shape) -> Option<Form> {
     let known = clause.param("g") == "meta.k8s.io" && matches!(clause.param("v"), "v1" | "v1beta1");
     match (kind, shape) {
         _ if !known => None,
-        ("Table", _) => Some(Form::Table),
+        ("Table", _) => Some(Form::Table(now)),
         ("PartialObjectMetadata", Shape::One | Shape::Watch) => Some(Form::Metadata),
         ("PartialObjectMetadataList", Shape::List) => Some(Form::Metadata),
         // A real server notes the mistake in its log and sends the objects as they are.
@@ -132,6 +134,8 @@ fn form(clause: &Clause<'_>, shape: Shape) -> Option<Form> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const NOW: Timestamp = Timestamp::UNIX_EPOCH;
 
     #[test]
     fn accept_clauses_are_tried_by_quality() {
@@ -171,7 +175,7 @@ mod tests {
             (
                 "application/json;as=Table;v=v1;g=meta.k8s.io",
                 Shape::List,
-                Some(Form::Table),
+                Some(Form::Table(NOW)),
             ),
             (
                 "application/json;as=Table;v=v9;g=meta.k8s.io",
@@ -179,7 +183,7 @@ mod tests {
                 None,
             ),
         ] {
-            let negotiated = negotiate(accept, shape, Protobuf::default()).ok();
+            let negotiated = negotiate(accept, shape, Protobuf::default(), NOW).ok();
             assert_eq!(
                 negotiated.map(|encoding| encoding.form),
                 expected,
@@ -211,7 +215,7 @@ mod tests {
             (table, spoken(true), None),
             ("application/*", spoken(true), json),
         ] {
-            let negotiated = negotiate(accept, Shape::Watch, has).ok();
+            let negotiated = negotiate(accept, Shape::Watch, has, NOW).ok();
             assert_eq!(
                 negotiated.map(|found| found.format),
                 expected,

@@ -39,7 +39,7 @@ pub(super) fn list(
     let encoding = target.negotiate(shared, record, Shape::List)?;
     let options = list_options(record)?;
     let resource = target.resource.clone();
-    let view = shared.replica().1;
+    let view = shared.replica(&record.client).1;
     let cluster = shared.cluster.lock();
     let page = cluster.list_seen(view, &resource, &record.namespace, &options)?;
     drop(cluster);
@@ -58,7 +58,7 @@ pub(super) fn watch(
         0 => shared.default_watch_timeout(),
         seconds => Duration::from_secs(seconds).min(LONGEST),
     };
-    let (replica, view) = shared.replica();
+    let (replica, view) = shared.replica(&record.client);
     let cluster = shared.cluster.lock();
     let start = cluster.watch_seen(view, &target.resource, &record.namespace, &options);
     drop(cluster);

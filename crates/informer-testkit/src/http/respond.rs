@@ -91,6 +91,33 @@ pub(crate) fn object(
     response(code, content_type(encoding.format), Body::whole(body))
 }
 
+/// How much text warnings may have, and each of them once that is too little.
+const WARNINGS: usize = 4 * 1024;
+const WARNING: usize = 256;
+
+/// Adds a `Warning` header for each text.
+pub(crate) fn warned(mut response: Response<Body>, warnings: &[String]) -> Response<Body> {
+    let length = |text: &str| text.chars().count();
+    let cut = warnings.iter().map(|text| length(text)).sum::<usize>() > WARNINGS;
+    let mut written = 0;
+    for text in warnings {
+        let text: String = match cut {
+            true => text.chars().take(WARNING).collect(),
+            false => text.clone(),
+        };
+        if written >= WARNINGS {
+            break;
+        }
+        written += length(&text);
+        let text: String = text.chars().filter(|char| !char.is_control()).collect();
+        let quoted = text.replace('\\', "\\\\").replace('"', "\\\"");
+        if let Ok(value) = HeaderValue::from_bytes(format!("299 - \"{quoted}\"").as_bytes()) {
+            response.headers_mut().append(header::WARNING, value);
+        }
+    }
+    response
+}
+
 /// Responds with a list, which is encoded while it is sent.
 pub(crate) fn list(mut chunks: ListChunks) -> Response<Body> {
     let content_type = content_type(chunks.format());

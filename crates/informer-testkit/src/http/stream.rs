@@ -90,6 +90,8 @@ async fn run(
         StreamEnd::Cut => Err(Broken),
         StreamEnd::Silence => {
             tokio::select! {
+                // Either is the end.
+                biased;
                 () = shared.shutdown.cancelled() => {}
                 () = chunks.closed() => {}
             }
@@ -182,8 +184,9 @@ impl Feed {
 
     async fn send_events(&self, events: impl Iterator<Item = WatchEvent>) -> Result<(), Stop> {
         let mut chunk = Vec::new();
+        let encoding = self.encoding.at(self.shared.clock.now());
         for event in events {
-            encode::event(self.cursor.resource(), &event, self.encoding, &mut chunk);
+            encode::event(self.cursor.resource(), &event, encoding, &mut chunk);
             if chunk.len() >= CHUNK {
                 self.send(std::mem::take(&mut chunk).into()).await?;
             }

@@ -4,71 +4,73 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use http::{Request, Response, StatusCode, header};
-use http_body_util::{BodyExt, Limited};
-use hyper::body::Incoming;
 use informer_wire::{Deleted, Status};
-use jiff::Timestamp;
 use serde_json::Value;
 
 use super::body::Body;
-use super::delete_options::{check_dry_run, delete_options};
 use super::negotiate::Shape;
 use super::read::list_options;
-use super::{Target, header_text, respond};
+use super::{Target, door, header_text, respond};
+use crate::apply::check_manager;
 use crate::encode;
-use crate::model::WriteOptions;
+use crate::model::{FieldManager, WriteOptions};
 use crate::patch;
 use crate::request::RequestRecord;
+use crate::request_body::{self, DeleteWish};
+use crate::schema::{self, FieldValidation};
 use crate::shared::Shared;
-use crate::status;
 
-/// The most bytes that a real server accepts.
-const BODY_LIMIT: usize = 3 * 1024 * 1024;
-
-pub(super) async fn create(
+pub(super) fn create(
     shared: &Arc<Shared>,
     record: &RequestRecord,
     target: &Target,
-    request: Request<Incoming>,
+    request: &Request<Bytes>,
 ) -> Result<Response<Body>, Status> {
     let encoding = target.negotiate(shared, record, Shape::One)?;
-    let options = write_options(record, target, "CreateOptions")?;
-    let object = json_body(request).await?;
+    let options = write_options(shared, record, target, "CreateOptions")?;
+    let (object, mut warnings) = object(request, target, &options)?;
     let resource = &target.resource;
-    let object =
-        shared.write(|cluster| cluster.create(resource, &record.namespace, object, &options))?;
-    Ok(respond::object(
-        StatusCode::CREATED,
-        resource,
-        &object,
-        encoding,
-    ))
+    let created = shared.write(|cluster| {
+        let created = cluster.create(resource, &record.namespace, object, &options);
+        warnings.extend(cluster.take_warnings());
+        created
+    });
+    let response =
+        created.map(|object| respond::object(StatusCode::CREATED, resource, &object, encoding));
+    Ok(warned(shared, record, response, &warnings))
 }
 
-pub(super) async fn replace(
+pub(super) fn replace(
     shared: &Arc<Shared>,
     record: &RequestRecord,
     target: &Target,
-    request: Request<Incoming>,
+    request: &Request<Bytes>,
 ) -> Result<Response<Body>, Status> {
     let encoding = target.negotiate(shared, record, Shape::One)?;
-    let options = write_options(record, target, "UpdateOptions")?;
-    let object = json_body(request).await?;
+    let options = write_options(shared, record, target, "UpdateOptions")?;
+    let (object, mut warnings) = object(request, target, &options)?;
     let (resource, namespace, name) = (&target.resource, &record.namespace, &record.name);
     let (existed, object) = shared.write(|cluster| {
         let existed = cluster.get(resource, namespace, name).is_ok();
-        (
-            existed,
-            cluster.replace(resource, namespace, name, object, &options),
-        )
+        let object = cluster.replace(resource, namespace, name, object, &options);
+        warnings.extend(cluster.take_warnings());
+        (existed, object)
     });
-    let object = object?;
-    Ok(respond::object(
-        written(existed),
-        resource,
-        &object,
-        encoding,
-    ))
+    let response =
+        object.map(|object| respond::object(written(existed), resource, &object, encoding));
+    Ok(warned(shared, record, response, &warnings))
+}
+
+/// Adds warnings to a response, which an error has as well.
+fn warned(
+    shared: &Shared,
+    record: &RequestRecord,
+    response: Result<Response<Body>, Status>,
+    warnings: &[String],
+) -> Response<Body> {
+    let response = response
+        .unwrap_or_else(|status| respond::status(status, super::error_format(shared, record)));
+    respond::warned(response, warnings)
 }
 
 /// 201 for what did not exist before.
@@ -80,44 +82,40 @@ fn written(existed: bool) -> StatusCode {
     }
 }
 
-pub(super) async fn patch(
+pub(super) fn patch(
     shared: &Arc<Shared>,
     record: &RequestRecord,
     target: &Target,
-    request: Request<Incoming>,
+    request: &Request<Bytes>,
 ) -> Result<Response<Body>, Status> {
     let encoding = target.negotiate(shared, record, Shape::One)?;
-    let options = write_options(record, target, "PatchOptions")?;
     let media_type = header_text(request.headers(), header::CONTENT_TYPE);
-    let patch = patch::parse(&media_type, record, &body(request).await?)?;
+    let bytes = body(request)?;
+    let patch = patch::parse(&media_type, record, bytes)?;
     patch::check_kind(&patch, &target.resource)?;
+    let options = write_options(shared, record, target, "PatchOptions")?;
     let (resource, namespace, name) = (&target.resource, &record.namespace, &record.name);
-    let (existed, object) = shared.write(|cluster| {
+    let (existed, object, warnings) = shared.write(|cluster| {
         let existed = cluster.get(resource, namespace, name).is_ok();
-        (
-            existed,
-            cluster.patch(resource, namespace, name, &patch, &options),
-        )
+        cluster.note_repeated(schema::repeated_in_patch(&patch, bytes));
+        let object = cluster.patch(resource, namespace, name, &patch, &options);
+        (existed, object, cluster.take_warnings())
     });
-    let object = object?;
-    Ok(respond::object(
-        written(existed),
-        resource,
-        &object,
-        encoding,
-    ))
+    let response =
+        object.map(|object| respond::object(written(existed), resource, &object, encoding));
+    Ok(warned(shared, record, response, &warnings))
 }
 
-pub(super) async fn delete(
+pub(super) fn delete(
     shared: &Arc<Shared>,
     record: &RequestRecord,
     target: &Target,
-    request: Request<Incoming>,
+    request: &Request<Bytes>,
 ) -> Result<Response<Body>, Status> {
     let encoding = target.negotiate(shared, record, Shape::One)?;
     let (wish, options) = (
-        delete_options(record, request).await?,
-        options(target, false),
+        delete_options(record, request)?,
+        options(shared, target, false),
     );
     let (resource, namespace, name) = (&target.resource, &record.namespace, &record.name);
     let (deleted, gone) = shared.write(|cluster| {
@@ -135,17 +133,17 @@ pub(super) async fn delete(
     })
 }
 
-pub(super) async fn delete_collection(
+pub(super) fn delete_collection(
     shared: &Arc<Shared>,
     record: &RequestRecord,
     target: &Target,
-    request: Request<Incoming>,
+    request: &Request<Bytes>,
 ) -> Result<Response<Body>, Status> {
     let encoding = target.negotiate(shared, record, Shape::List)?;
     let selection = list_options(record)?;
     let (wish, options) = (
-        delete_options(record, request).await?,
-        options(target, false),
+        delete_options(record, request)?,
+        options(shared, target, false),
     );
     let (resource, namespace) = (target.resource.clone(), &record.namespace);
     let page = shared.write(|cluster| {
@@ -156,40 +154,51 @@ pub(super) async fn delete_collection(
 
 /// Reads the options of a write from the query.
 fn write_options(
+    shared: &Shared,
     record: &RequestRecord,
     target: &Target,
     kind: &str,
 ) -> Result<WriteOptions, Status> {
     let directives: Vec<_> = record.query_values("dryRun").collect();
-    check_dry_run(kind, &directives)?;
-    Ok(options(target, !directives.is_empty()))
+    let manager = record.query_value("fieldManager").unwrap_or_default();
+    check_manager(kind, manager)?;
+    request_body::check_dry_run(kind, &directives)?;
+    let validation = record.query_value("fieldValidation").unwrap_or_default();
+    let validation = FieldValidation::parse(validation, kind)?;
+    let manager = match manager {
+        "" => FieldManager::of_user_agent(&record.user_agent),
+        manager => FieldManager::new(manager),
+    };
+    let options = options(shared, target, !directives.is_empty());
+    Ok(options.field_validation(validation).manager(manager))
 }
 
-fn options(target: &Target, dry_run: bool) -> WriteOptions {
-    WriteOptions::at(Timestamp::now())
+fn options(shared: &Shared, target: &Target, dry_run: bool) -> WriteOptions {
+    WriteOptions::at(shared.clock.now())
         .part(target.part)
         .dry_run(dry_run)
 }
 
-pub(super) async fn body(request: Request<Incoming>) -> Result<Bytes, Status> {
-    let limited = Limited::new(request.into_body(), BODY_LIMIT);
-    let collected = limited.collect().await.map_err(|error| {
-        if error.is::<http_body_util::LengthLimitError>() {
-            let message = format!("limit is {BODY_LIMIT} bytes");
-            return Status::failure(413, "RequestEntityTooLarge", message);
-        }
-        status::bad_request(format!("the body could not be read: {error}"))
-    })?;
-    Ok(collected.to_bytes())
+/// Reads the options of a delete.
+fn delete_options(record: &RequestRecord, request: &Request<Bytes>) -> Result<DeleteWish, Status> {
+    let media_type = header_text(request.headers(), header::CONTENT_TYPE);
+    request_body::delete_options(record, &media_type, body(request)?)
 }
 
-async fn json_body(request: Request<Incoming>) -> Result<Value, Status> {
+fn body(request: &Request<Bytes>) -> Result<&Bytes, Status> {
+    door::check_size(request.body())?;
+    Ok(request.body())
+}
+
+/// Reads the object of a create or an update, and the warnings about its fields.
+fn object(
+    request: &Request<Bytes>,
+    target: &Target,
+    options: &WriteOptions,
+) -> Result<(Value, Vec<String>), Status> {
     let media_type = header_text(request.headers(), header::CONTENT_TYPE);
-    let essence = media_type.split(';').next().unwrap_or_default().trim();
-    if !matches!(essence, "" | "*/*" | "application/json") {
-        return Err(status::unsupported_media_type(&["application/json"]));
-    }
-    let body = body(request).await?;
-    serde_json::from_slice(&body)
-        .map_err(|error| status::bad_request(format!("the body is not JSON: {error}")))
+    let body = body(request)?;
+    let object = request_body::object(&media_type, body, &target.resource)?;
+    let json = request_body::is_json(&media_type).then_some(&**body);
+    schema::read(&target.resource, object, json, options.field_validation)
 }

@@ -7,6 +7,7 @@ use informer_wire::Status;
 use jiff::Timestamp;
 
 use super::collection::Collection;
+use super::custom;
 use super::feed::Feed;
 use super::object::StoredObject;
 use crate::resource::{GroupResource, Registry, ResourceType};
@@ -20,8 +21,9 @@ pub struct ClusterOptions {
     pub history_limit: usize,
     /// The revision before the first write; at most half of what a number of 64 bits holds.
     pub first_revision: u64,
-    /// Whether a write into a namespace that does not exist fails, instead of making the namespace.
-    pub strict_namespaces: bool,
+    /// Whether a request to create an object in a namespace that does not exist makes the namespace, instead of failing
+    /// with 404 as on a real server.
+    pub create_namespaces: bool,
     /// Whether watches may ask for a streaming list (`sendInitialEvents`).
     pub streaming_lists: bool,
     /// The seed of UIDs and generated names.
@@ -33,7 +35,7 @@ impl Default for ClusterOptions {
         Self {
             history_limit: 10_000,
             first_revision: 1,
-            strict_namespaces: false,
+            create_namespaces: false,
             streaming_lists: true,
             seed: 0,
         }
@@ -63,9 +65,11 @@ pub struct Cluster {
     revision: u64,
     compacted: u64,
     history_limit: usize,
-    pub(super) strict_namespaces: bool,
+    pub(super) create_namespaces: bool,
     pub(super) streaming_lists: bool,
     pub(super) random: fastrand::Rng,
+    /// Warnings of the last write, for its response.
+    pub(super) warnings: Vec<String>,
     /// What changed since the actors looked; kept for them alone.
     pub(super) feed: Feed,
 }
@@ -80,9 +84,10 @@ impl Cluster {
             revision: options.first_revision.min(u64::MAX / 2),
             compacted: 0,
             history_limit: options.history_limit,
-            strict_namespaces: options.strict_namespaces,
+            create_namespaces: options.create_namespaces,
             streaming_lists: options.streaming_lists,
             random: fastrand::Rng::with_seed(options.seed),
+            warnings: Vec::new(),
             feed: Feed::default(),
         };
         let known: Vec<Arc<ResourceType>> = cluster.registry.iter().cloned().collect();
@@ -141,8 +146,18 @@ impl Cluster {
         let key = super::object::object_key(namespace, name);
         let found = self.collection(resource)?.get(&key);
         found
-            .cloned()
+            .map(|object| custom::view(resource, object))
             .ok_or_else(|| status::not_found(resource, name))
+    }
+
+    /// Takes the warnings of the last patch.
+    pub(crate) fn take_warnings(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.warnings)
+    }
+
+    /// Notes the fields that stand twice in the bytes of the next patch.
+    pub(crate) fn note_repeated(&mut self, repeated: Vec<String>) {
+        self.warnings = repeated;
     }
 
     /// Returns the number of objects of a resource, in all namespaces.

@@ -2,14 +2,15 @@
 
 use std::sync::Arc;
 
-use informer_wire::{Status, StatusCause};
+use informer_wire::Status;
 use serde_json::{Value, json};
 
 use super::cluster::Cluster;
 use super::object::StoredObject;
-use super::write::WriteOptions;
+use super::write::{Part, WriteOptions};
+use crate::fields;
 use crate::resource::ResourceType;
-use crate::status;
+use crate::schema::{self, Family};
 use crate::time::rfc3339;
 
 fn is_definition(resource: &ResourceType) -> bool {
@@ -17,41 +18,103 @@ fn is_definition(resource: &ResourceType) -> bool {
 }
 
 impl Cluster {
-    /// Refuses a definition that defines nothing, and writes its status.
+    /// Refuses a definition that makes no sense, and writes its status.
     pub(super) fn check_definition(
         &self,
         resource: &ResourceType,
         object: &mut Value,
+        old: Option<&Value>,
         options: &WriteOptions,
     ) -> Result<(), Status> {
-        if !is_definition(resource) {
+        if !is_definition(resource) || options.part == Part::Status {
             return Ok(());
         }
-        resource_types(object)?;
-        let since = object["status"]["conditions"][0]["lastTransitionTime"].as_str();
-        let since = since.map_or_else(|| rfc3339(options.now), str::to_owned);
-        let condition = |kind: &str, reason: &str, message: &str| {
+        schema::fill_definition(object);
+        schema::check_definition(object, old, options.part != Part::Whole)?;
+        let before = old.map_or(&Value::Null, |old| &old["status"]);
+        let mut stored = texts(&before["storedVersions"]);
+        for version in versions(object).filter(|version| version["storage"] == true) {
+            let name = version["name"].as_str().unwrap_or_default();
+            if !stored.iter().any(|known| known == name) {
+                stored.push(name.to_owned());
+            }
+        }
+        schema::check_stored_versions(&stored, &object["spec"])?;
+        let conflict = self.conflicting_name(object);
+        let condition = |kind: &str, fulfilled: bool, reason: &str, message: &str| {
+            let status = if fulfilled { "True" } else { "False" };
+            let same = before["conditions"].as_array().into_iter().flatten();
+            let mut same = same.filter(|known| known["type"] == kind && known["status"] == status);
+            let since = same.next().map(|known| known["lastTransitionTime"].clone());
             json!({
                 "type": kind,
-                "status": "True",
+                "status": status,
                 "reason": reason,
                 "message": message,
-                "lastTransitionTime": since,
+                "lastTransitionTime": since.unwrap_or_else(|| rfc3339(options.now).into()),
             })
         };
-        let stored: Vec<&Value> = versions(object)
-            .filter(|version| version["storage"] == true)
-            .map(|version| &version["name"])
-            .collect();
-        object["status"] = json!({
-            "conditions": [
-                condition("NamesAccepted", "NoConflicts", "no conflicts found"),
-                condition("Established", "InitialNamesAccepted", "the initial names have been accepted"),
-            ],
-            "acceptedNames": object["spec"]["names"],
-            "storedVersions": stored,
-        });
+        object["status"] = match conflict {
+            None => json!({
+                "conditions": [
+                    condition("NamesAccepted", true, "NoConflicts", "no conflicts found"),
+                    condition("Established", true, "InitialNamesAccepted", "the initial names have been accepted"),
+                ],
+                "acceptedNames": object["spec"]["names"],
+                "storedVersions": stored,
+            }),
+            Some((reason, name)) => json!({
+                "conditions": [
+                    condition("NamesAccepted", false, reason, &format!("{name:?} is already in use")),
+                    condition("Established", false, "NotAccepted", "not all names are accepted"),
+                ],
+                "acceptedNames": { "plural": "", "kind": "" },
+                "storedVersions": stored,
+            }),
+        };
         Ok(())
+    }
+
+    /// Returns the name that another resource of the group has, and the reason of the condition.
+    fn conflicting_name(&self, definition: &Value) -> Option<(&'static str, String)> {
+        let spec = &definition["spec"];
+        let names = &spec["names"];
+        let others: Vec<_> = self
+            .registry
+            .iter()
+            .filter(|known| {
+                spec["group"] == known.group.as_str() && names["plural"] != known.plural.as_str()
+            })
+            .collect();
+        let resources = |name: &str| {
+            others.iter().any(|known| {
+                let short = known.short_names.iter().any(|short| short == name);
+                short || known.plural == name || known.singular == name
+            })
+        };
+        let kinds = |name: &str| {
+            let mut known = others.iter();
+            known.any(|known| known.kind == name || known.list_kind == name)
+        };
+        let short_names = texts(&names["shortNames"]);
+        let text = |field: &str| names[field].as_str().unwrap_or_default().to_owned();
+        let taken = |name: &String, taken: &dyn Fn(&str) -> bool| !name.is_empty() && taken(name);
+        for (reason, name, in_use) in [
+            (
+                "PluralConflict",
+                text("plural"),
+                &resources as &dyn Fn(&str) -> bool,
+            ),
+            ("SingularConflict", text("singular"), &resources),
+            ("KindConflict", text("kind"), &kinds),
+            ("ListKindConflict", text("listKind"), &kinds),
+        ] {
+            if taken(&name, in_use) {
+                return Some((reason, name));
+            }
+        }
+        let short = short_names.into_iter().find(|name| taken(name, &resources));
+        short.map(|name| ("ShortNamesConflict", name))
     }
 
     /// Serves the resources of a definition.
@@ -59,14 +122,32 @@ impl Cluster {
         if !is_definition(resource) {
             return;
         }
-        let types = resource_types(object).unwrap_or_default();
-        if let Some(first) = types.first() {
-            let (group, plural) = (first.group.clone(), first.plural.clone());
-            self.registry.unregister(&group, &plural);
+        let spec = &object["spec"];
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let (group, plural) = (text(&spec["group"]), text(&spec["names"]["plural"]));
+        let mut family = Family::read(&spec["versions"]);
+        let known = self.known_family(&group, &plural);
+        if known.is_some() && known == family {
+            // Objects have the shape of these schemas already.
+            family = known;
         }
-        for defined in types {
+        let accepted = object["status"]["conditions"]
+            .as_array()
+            .is_some_and(|conditions| {
+                let mut conditions = conditions.iter();
+                conditions.any(|one| one["type"] == "Established" && one["status"] == "True")
+            });
+        self.registry.unregister(&group, &plural);
+        for mut defined in resource_types(object).into_iter().filter(|_| accepted) {
+            defined.family.clone_from(&family);
             self.register(defined);
         }
+    }
+
+    fn known_family(&self, group: &str, plural: &str) -> Option<Arc<Family>> {
+        let mut known = self.registry.iter();
+        let known = known.find(|known| known.group == group && known.plural == plural);
+        known.and_then(|known| known.family.clone())
     }
 
     /// Deletes all objects of a definition that is about to be deleted; its paths respond with 404.
@@ -74,7 +155,7 @@ impl Cluster {
         if !is_definition(resource) {
             return;
         }
-        let types = resource_types(&old.value(resource)).unwrap_or_default();
+        let types = resource_types(&old.value(resource));
         let Some(first) = types.into_iter().next().map(Arc::new) else {
             return;
         };
@@ -98,39 +179,17 @@ fn versions(definition: &Value) -> impl Iterator<Item = &Value> {
 }
 
 /// Returns one type for each served version.
-fn resource_types(definition: &Value) -> Result<Vec<ResourceType>, Status> {
+fn resource_types(definition: &Value) -> Vec<ResourceType> {
     let spec = &definition["spec"];
     let names = &spec["names"];
-    let mut causes = Vec::new();
-    let mut required = |value: &Value, field: &str| {
-        let text = value.as_str().unwrap_or_default().to_owned();
-        if text.is_empty() {
-            causes.push(StatusCause::new("FieldValueRequired", "Required value").with_field(field));
-        }
-        text
-    };
-    let group = required(&spec["group"], "spec.group");
-    let kind = required(&names["kind"], "spec.names.kind");
-    let plural = required(&names["plural"], "spec.names.plural");
-    let scope = required(&spec["scope"], "spec.scope");
-    let name = definition["metadata"]["name"].as_str().unwrap_or_default();
-    let wanted = format!("{plural}.{group}");
-    if causes.is_empty() && name != wanted {
-        let message = format!(
-            "Invalid value: {name:?}: must be spec.names.plural+\".\"+spec.group, here {wanted:?}"
-        );
-        causes.push(StatusCause::new("FieldValueInvalid", message).with_field("metadata.name"));
-    }
-    if versions(definition).all(|version| version["name"].as_str().is_none()) {
-        let cause = StatusCause::new("FieldValueRequired", "Required value");
-        causes.push(cause.with_field("spec.versions"));
-    }
-    if !causes.is_empty() {
-        let (of_group, of_kind) = ("apiextensions.k8s.io", "CustomResourceDefinition");
-        return Err(status::invalid(of_group, of_kind, name, causes));
-    }
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let (group, kind, plural) = (
+        text(&spec["group"]),
+        text(&names["kind"]),
+        text(&names["plural"]),
+    );
     let served = versions(definition).filter(|version| version["served"] == true);
-    Ok(served
+    served
         .filter_map(|version| Some((version, version["name"].as_str()?)))
         .map(|(version, name)| {
             let mut defined = ResourceType::new(&*group, name, &*kind, &*plural)
@@ -142,11 +201,13 @@ fn resource_types(definition: &Value) -> Result<Vec<ResourceType>, Status> {
             if let Some(list_kind) = names["listKind"].as_str() {
                 defined.list_kind = list_kind.to_owned();
             }
-            defined.namespaced = scope == "Namespaced";
+            defined.namespaced = spec["scope"] == "Namespaced";
             defined.has_status = version["subresources"]["status"].is_object();
+            let schema = &version["schema"]["openAPIV3Schema"];
+            defined.fields = schema.is_object().then(|| fields::custom(schema));
             defined
         })
-        .collect())
+        .collect()
 }
 
 fn texts(list: &Value) -> Vec<String> {

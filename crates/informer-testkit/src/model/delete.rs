@@ -9,6 +9,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 
 use super::cluster::Cluster;
+use super::custom;
 use super::list::Page;
 use super::object::StoredObject;
 use super::options::ListOptions;
@@ -16,7 +17,6 @@ use super::rules::{
     has_finalizers, is_marked_deleted, is_namespace, is_pod, metadata_mut, namespace_finalizers,
     set_phase,
 };
-use super::strategy::returns_deleted;
 use super::write::{Part, WriteOptions};
 use crate::resource::ResourceType;
 use crate::status;
@@ -109,8 +109,13 @@ impl Cluster {
         if !options.dry_run {
             self.remove(resource, &last);
         }
-        if options.part != Part::Whole && returns_deleted(resource) {
-            return Ok(Deleted::Object(last));
+        if options.part != Part::Whole && resource.is_returned_when_deleted() {
+            if options.dry_run {
+                return Ok(Deleted::Object(last));
+            }
+            // In the version of its deletion.
+            let last = StoredObject::encode(resource, &last.value(resource), self.revision());
+            return Ok(Deleted::Object(Arc::new(last)));
         }
         let status = status::deleted(resource, last.name(), last.uid());
         Ok(Deleted::Status(Box::new(status)))
@@ -147,11 +152,11 @@ impl Cluster {
         if *value == old.value(resource) {
             return old.clone();
         }
-        let new = Arc::new(StoredObject::encode(resource, value, self.next_revision()));
+        let new = custom::encode(resource, value, self.revision_of(options, old));
         if !options.dry_run {
             self.commit(resource, old.key(), Some(new.clone()));
         }
-        new
+        custom::view(resource, &new)
     }
 
     /// Removes an object for good, and what belongs to it.

@@ -7,6 +7,7 @@ use informer_wire::Status;
 
 use super::cluster::Cluster;
 use super::collection::Scope;
+use super::custom;
 use super::object::StoredObject;
 use super::options::ListOptions;
 use super::replica::ReplicaView;
@@ -75,9 +76,12 @@ impl Cluster {
         let scope = Scope::new(namespace);
         let plan = self.plan(view, resource, &scope, options)?;
         let mut items = collection.at(plan.revision, &scope, &plan.from);
-        items.retain(|object| selection.matches(object));
-        let remaining = items.len().saturating_sub(plan.limit);
-        items.truncate(plan.limit);
+        custom::view_all(resource, &mut items);
+        let mut remaining = select(&mut items, &selection, plan.limit);
+        if selection.fields.is_of_one_name() && !(resource.namespaced && namespace.is_empty()) {
+            // A real server reads that one object, so nothing can follow.
+            remaining = 0;
+        }
         let continue_token = match items.last() {
             Some(last) if remaining > 0 => {
                 ContinueToken::after(plan.revision, scope.relative(last.key())).encode()
@@ -207,4 +211,26 @@ impl Cluster {
         }
         Ok(seen)
     }
+}
+
+/// Keeps the first selected objects, as many as a page has, and returns how many objects follow the last of them. They
+/// count whether they are selected or not: as on a real server, only the next page tells.
+fn select(items: &mut Vec<Arc<StoredObject>>, selection: &Selection, limit: usize) -> usize {
+    if selection.is_empty() {
+        let remaining = items.len().saturating_sub(limit);
+        items.truncate(limit);
+        return remaining;
+    }
+    let (mut page, mut rest) = (Vec::new(), items.drain(..));
+    while page.len() < limit
+        && let Some(object) = rest.next()
+    {
+        if selection.matches(&object) {
+            page.push(object);
+        }
+    }
+    let remaining = rest.len();
+    drop(rest);
+    *items = page;
+    remaining
 }

@@ -32,20 +32,21 @@ impl Cluster {
         self.resource("v1/namespaces")
     }
 
-    /// Checks that an object may be created in a namespace.
-    pub(super) fn require_namespace(
-        &mut self,
+    /// Checks that an object may be created in a namespace. One that does not exist is made if a test itself writes into
+    /// it.
+    pub(super) fn check_namespace(
+        &self,
         resource: &ResourceType,
         namespace: &str,
         name: &str,
-        options: &WriteOptions,
+        by_request: bool,
     ) -> Result<(), Status> {
         let namespaces = self.namespaces()?;
         let Some(found) = self.collection(&namespaces)?.get(namespace) else {
-            if self.strict_namespaces {
+            if by_request && !self.create_namespaces {
                 return Err(status::not_found(&namespaces, namespace));
             }
-            return self.create_namespace(namespace, options);
+            return Ok(());
         };
         if !found.ties().deleted {
             return Ok(());
@@ -64,5 +65,18 @@ impl Cluster {
             details.causes = vec![cause];
         }
         Err(refusal)
+    }
+
+    /// Makes a namespace if it is missing.
+    pub(super) fn ensure_namespace(
+        &mut self,
+        name: &str,
+        options: &WriteOptions,
+    ) -> Result<(), Status> {
+        let namespaces = self.namespaces()?;
+        if self.collection(&namespaces)?.get(name).is_some() {
+            return Ok(());
+        }
+        self.create_namespace(name, &WriteOptions::at(options.now))
     }
 }

@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::ops::Range;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
 use serde_json::{Map, Value};
 
 use super::ties::Ties;
 use crate::resource::ResourceType;
+use crate::schema::Family;
 
 /// The order in which a real server writes the metadata of built-in kinds; other fields follow.
 const METADATA_ORDER: [&str; 15] = [
@@ -47,9 +48,27 @@ pub struct StoredObject {
     /// The place of the value of `metadata` in `body`.
     metadata_at: Range<usize>,
     protobuf: Protobuf,
+    origin: Origin,
     /// What ties it to others and keeps it; most objects have none.
     ties: Option<Box<Ties>>,
 }
+
+/// The version of a custom resource, and its schemas, in whose shape an object is.
+#[derive(Debug, Default)]
+struct Origin {
+    version: String,
+    /// None if defaults are still to be filled in.
+    family: Option<Arc<Family>>,
+}
+
+impl PartialEq for Origin {
+    fn eq(&self, _: &Self) -> bool {
+        // What it says shows in the object.
+        true
+    }
+}
+
+impl Eq for Origin {}
 
 /// The object's message in protobuf, once it was needed. It follows from the rest, so objects with and without it are
 /// equal.
@@ -106,8 +125,38 @@ impl StoredObject {
             revision_at: marks.revision,
             metadata_at: marks.metadata,
             protobuf: Protobuf::default(),
+            origin: Origin {
+                version: match resource.family {
+                    Some(_) => resource.version.clone(),
+                    None => String::new(),
+                },
+                family: resource.family.clone(),
+            },
             ties: Ties::read(metadata),
         }
+    }
+
+    /// Says that defaults are still to be filled in when it is read.
+    pub(super) fn without_defaults(mut self) -> Self {
+        self.origin.family = None;
+        self
+    }
+
+    /// Returns the version in whose shape the object is; `None` if it is what this resource shows.
+    pub(super) fn foreign_version<'a>(&'a self, resource: &'a ResourceType) -> Option<&'a str> {
+        let family = resource.family.as_ref()?;
+        let version = match self.origin.version.as_str() {
+            "" => &resource.version,
+            version => version,
+        };
+        let same = self.is_shaped_by(family) && *version == resource.version;
+        (!same).then_some(version)
+    }
+
+    /// Whether the object has the shape that these schemas gave it.
+    pub(super) fn is_shaped_by(&self, family: &Arc<Family>) -> bool {
+        let known = self.origin.family.as_ref();
+        known.is_some_and(|known| Arc::ptr_eq(known, family))
     }
 
     /// Returns `namespace/name`, or the name alone for objects without a namespace.

@@ -4,8 +4,9 @@
 use informer_wire::Status;
 use serde_json::{Map, Value, json};
 
+use super::metadata::{check_shape, protect_from_status};
 use super::object::StoredObject;
-use super::strategy::{check_shape, empty_status, other_uid, protect_from_status, qos_class};
+use super::pod::{keep_qos_class, qos_class};
 use super::write::Part;
 use crate::resource::ResourceType;
 use crate::status;
@@ -108,37 +109,24 @@ pub(super) fn check_name(object: &Value, name: &str) -> Result<(), Status> {
     )))
 }
 
-pub(super) fn check_versions(
+/// Refuses an object of another version than the stored one.
+pub(super) fn check_version(
     resource: &ResourceType,
     old: &StoredObject,
     new: &Value,
 ) -> Result<(), Status> {
-    let text = |field: &str| new["metadata"][field].as_str().unwrap_or_default();
-    let version = text("resourceVersion");
-    if !matches!(version, "" | "0") && version != old.revision().to_string() {
-        let why = "the object has been modified; please apply your changes to the latest version and try again";
-        return Err(status::conflict(resource, old.name(), why));
+    let version = new["metadata"]["resourceVersion"]
+        .as_str()
+        .unwrap_or_default();
+    if matches!(version, "" | "0") || version == old.revision().to_string() {
+        return Ok(());
     }
-    let uid = text("uid");
-    if !uid.is_empty() && uid != old.uid() {
-        return Err(other_uid(
-            resource,
-            old.namespace(),
-            old.name(),
-            uid,
-            old.uid(),
-        ));
-    }
-    Ok(())
+    let why = "the object has been modified; please apply your changes to the latest version and try again";
+    Err(status::conflict(resource, old.name(), why))
 }
 
-/// Restores what this write may not change.
-pub(super) fn protect(
-    resource: &ResourceType,
-    before: &Value,
-    after: &mut Value,
-    part: Part,
-) -> Result<(), Status> {
+/// Restores the parts of an object that this write may not change.
+pub(super) fn protect(resource: &ResourceType, before: &Value, after: &mut Value, part: Part) {
     match part {
         Part::Status => {
             let status = after["status"].take();
@@ -149,6 +137,7 @@ pub(super) fn protect(
             };
             set_or_remove(&mut kept, "status", status);
             *after = kept;
+            keep_qos_class(resource, before, after);
         }
         Part::Main | Part::Finalize if resource.has_status => {
             set_or_remove(after, "status", before["status"].clone());
@@ -158,6 +147,10 @@ pub(super) fn protect(
     if is_namespace(resource) && part == Part::Main {
         keep_namespace_finalizers(before, after);
     }
+}
+
+/// Restores the metadata that no write may change.
+pub(super) fn keep_immutable(before: &Value, after: &mut Value) -> Result<(), Status> {
     let metadata = metadata_mut(after)?;
     metadata.remove("selfLink");
     for field in IMMUTABLE_METADATA {
@@ -212,7 +205,9 @@ pub(super) fn spec_differs(resource: &ResourceType, before: &Value, after: &Valu
         }
         object
     };
+    let counted = resource.counted_metadata();
     spec(before) != spec(after)
+        || counted.is_some_and(|field| before["metadata"][field] != after["metadata"][field])
 }
 
 pub(super) fn same_but_for_version(
@@ -240,7 +235,10 @@ pub(super) fn fill_defaults(resource: &ResourceType, object: &mut Value) {
         ("", "pods") => "Pending",
         ("", "namespaces") => "Active",
         _ => {
-            if let Some(status) = empty_status(resource).filter(|_| object["status"].is_null()) {
+            if let Some(status) = resource
+                .empty_status()
+                .filter(|_| object["status"].is_null())
+            {
                 object["status"] = status;
             }
             return;

@@ -6,6 +6,7 @@ use informer_wire::Status;
 
 use super::cluster::Cluster;
 use super::collection::Scope;
+use super::custom;
 use super::history::Change;
 use super::object::StoredObject;
 use super::options::ListOptions;
@@ -84,9 +85,14 @@ impl WatchCursor {
         if change.revision <= self.silent_until || !self.scope.contains(change.key()) {
             return None;
         }
-        let selected = |object: &&Arc<StoredObject>| self.selection.matches(object);
-        let old = change.old.as_ref().filter(selected);
-        let new = change.new.as_ref().filter(selected);
+        let selected = |object: &Arc<StoredObject>| self.selection.matches(object);
+        let seen = |object: &Option<Arc<StoredObject>>| {
+            let seen = object
+                .as_ref()
+                .map(|object| custom::view(&self.resource, object));
+            seen.filter(selected)
+        };
+        let (old, new) = (seen(&change.old), seen(&change.new));
         let (event_type, object) = match (old, new) {
             (None, None) => return None,
             (None, Some(new)) => (WatchEventType::Added, new),
@@ -95,7 +101,7 @@ impl WatchCursor {
         };
         Some(WatchEvent {
             event_type,
-            object: object.clone(),
+            object,
             revision: change.revision,
         })
     }
@@ -215,6 +221,7 @@ impl Cluster {
         let cursor = cursor(revision, 0);
         let selected = |object: &&Arc<StoredObject>| cursor.selection.matches(object);
         let mut initial = collection.at(revision, &cursor.scope, "");
+        custom::view_all(resource, &mut initial);
         initial.retain(|object| selected(&object));
         let marked = options.allow_watch_bookmarks && self.streaming_lists;
         Ok(WatchStart {

@@ -3,21 +3,24 @@
 
 use std::sync::Arc;
 
-use informer_wire::{Patch, Status, StatusCause};
+use informer_wire::{Patch, Status};
 use jiff::Timestamp;
 use serde_json::{Map, Value};
 
 use super::cluster::Cluster;
+use super::custom;
 use super::delete::ends;
+use super::metadata::{check_created, check_updated, drop_empty, other_uid, require_version};
+use super::names::path_segment;
 use super::object::{StoredObject, object_key};
 use super::rules::{
-    check_name, check_place, check_type, check_versions, fill_defaults, has_text,
-    is_marked_deleted, metadata_mut, protect, remove, same_but_for_version, spec_differs,
+    check_name, check_place, check_type, check_version, fill_defaults, has_text, is_marked_deleted,
+    keep_immutable, metadata_mut, protect, remove, same_but_for_version, spec_differs,
 };
-use super::strategy::{
-    check_finalizers, drop_empty, empty_status, keeps_status, other_uid, require_version,
-};
+use crate::apply::{self, FieldManager};
+use crate::fields;
 use crate::resource::ResourceType;
+use crate::schema::{self, FieldValidation};
 use crate::status;
 use crate::time::rfc3339;
 
@@ -46,6 +49,10 @@ pub struct WriteOptions {
     pub part: Part,
     /// Whether to change nothing and only answer.
     pub dry_run: bool,
+    /// Who takes ownership of changed fields.
+    pub manager: FieldManager,
+    /// What a patch does with unknown fields in its result.
+    pub field_validation: FieldValidation,
 }
 
 impl WriteOptions {
@@ -55,6 +62,8 @@ impl WriteOptions {
             now,
             part: Part::Whole,
             dry_run: false,
+            manager: FieldManager::new(""),
+            field_validation: FieldValidation::Ignore,
         }
     }
 
@@ -65,10 +74,24 @@ impl WriteOptions {
         self
     }
 
+    /// Sets what a patch does with unknown fields in its result.
+    #[must_use]
+    pub fn field_validation(mut self, validation: FieldValidation) -> Self {
+        self.field_validation = validation;
+        self
+    }
+
     /// Sets whether to change nothing.
     #[must_use]
     pub fn dry_run(mut self, dry_run: bool) -> Self {
         self.dry_run = dry_run;
+        self
+    }
+
+    /// Sets who takes ownership of changed fields.
+    #[must_use]
+    pub fn manager(mut self, manager: FieldManager) -> Self {
+        self.manager = manager;
         self
     }
 }
@@ -89,25 +112,50 @@ impl Cluster {
         &mut self,
         resource: &Arc<ResourceType>,
         namespace: &str,
+        object: Value,
+        options: &WriteOptions,
+    ) -> Result<Arc<StoredObject>, Status> {
+        self.insert(resource, namespace, object, options, false)
+    }
+
+    /// Creates an object, which may come from an apply: then its owners are known.
+    fn insert(
+        &mut self,
+        resource: &Arc<ResourceType>,
+        namespace: &str,
         mut object: Value,
         options: &WriteOptions,
+        applied: bool,
     ) -> Result<Arc<StoredObject>, Status> {
         check_type(resource, &object)?;
         check_place(resource, namespace, &object)?;
+        custom::shape(resource, &mut object)?;
+        let by_request = options.part != Part::Whole;
+        let name = self.choose_name(metadata_mut(&mut object)?);
+        if resource.namespaced {
+            self.check_namespace(resource, namespace, &name, by_request)?;
+        }
+        if by_request {
+            check_created(resource, &name, &object)?;
+        } else if name.is_empty() || name.len() > 253 || !path_segment(&name).is_empty() {
+            // The words of a real server for it.
+            check_created(resource, &name, &object)?;
+            return Err(status::bad_request(format!("{name:?} cannot be a name")));
+        }
+        if options.part == Part::Main && resource.has_status && !resource.keeps_status() {
+            remove(&mut object, "status");
+        }
+        custom::validate(resource, &name, &object, None, options.part)?;
+        if by_request {
+            self.warn(resource, None, &object);
+        }
         let metadata = metadata_mut(&mut object)?;
-        if has_text(metadata, "resourceVersion") && !options.dry_run {
+        let given = has_text(metadata, "resourceVersion");
+        if given && !options.dry_run {
             let why = "resourceVersion should not be set on objects to be created";
             return Err(Status::failure(500, "", why));
         }
-        let name = self.choose_name(resource, metadata)?;
-        if options.part != Part::Whole {
-            check_finalizers(resource, &name, None, &object)?;
-        }
         let key = object_key(namespace, &name);
-        if resource.namespaced {
-            self.require_namespace(resource, namespace, &name, options)?;
-        }
-        let metadata = metadata_mut(&mut object)?;
         if let Some(old) = self.collection(resource)?.get(&key) {
             let mut refusal = status::already_exists(resource, &name);
             if is_marked_deleted(&old.value(resource)) {
@@ -128,28 +176,35 @@ impl Cluster {
             metadata.remove(field);
         }
         drop_empty(metadata);
+        if by_request {
+            fields::drop_empty(resource, &mut object);
+        }
+        let metadata = metadata_mut(&mut object)?;
         metadata.insert("uid".to_owned(), self.new_uid().into());
         metadata.insert("creationTimestamp".to_owned(), rfc3339(options.now).into());
-        if options.part == Part::Main && resource.has_status && !keeps_status(resource) {
-            remove(&mut object, "status");
-        }
         fill_defaults(resource, &mut object);
+        if !applied {
+            let owners = apply::written(resource, None, &object, options);
+            apply::set_managed_fields(&mut object, owners);
+        }
         if resource.has_generation() {
             metadata_mut(&mut object)?.insert("generation".to_owned(), 1.into());
         }
-        self.check_definition(resource, &mut object, options)?;
-        // What is not stored has no version.
-        let revision = if options.dry_run {
-            0
-        } else {
-            self.next_revision()
-        };
-        let stored = Arc::new(StoredObject::encode(resource, &object, revision));
-        if !options.dry_run {
-            self.commit(resource, &key, Some(stored.clone()));
-            self.adopt_definition(resource, &object);
+        self.check_definition(resource, &mut object, None, options)?;
+        if options.dry_run {
+            // What is not stored has no version, or that of the request.
+            let version = object["metadata"]["resourceVersion"].as_str();
+            let revision = version.and_then(|version| version.parse().ok());
+            let answer = custom::encode(resource, &object, revision.unwrap_or_default());
+            return Ok(custom::view(resource, &answer));
         }
-        Ok(stored)
+        if resource.namespaced {
+            self.ensure_namespace(namespace, options)?;
+        }
+        let stored = custom::encode(resource, &object, self.next_revision());
+        self.commit(resource, &key, Some(stored.clone()));
+        self.adopt_definition(resource, &object);
+        Ok(custom::view(resource, &stored))
     }
 
     /// Replaces an object. With a resource version in it, only that version is replaced. By request, some kinds are
@@ -175,15 +230,26 @@ impl Cluster {
         if resource.is_created_by_updates() && options.part != Part::Whole && missing()? {
             let mut object = object;
             let metadata = metadata_mut(&mut object)?;
-            metadata.remove("resourceVersion");
+            if !options.dry_run {
+                metadata.remove("resourceVersion");
+            }
             if let Some(uid) = metadata.get("uid").and_then(Value::as_str) {
-                return Err(other_uid(resource, namespace, name, uid, ""));
+                let dry_run = options.dry_run;
+                return Err(other_uid(resource, namespace, name, uid, "", dry_run));
             }
             return self.create(resource, namespace, object, options);
         }
-        self.update(resource, namespace, name, options, |_| {
-            if options.part != Part::Whole {
-                require_version(resource, name, &object)?;
+        self.update(resource, namespace, name, options, false, |before| {
+            let uid = |object: &Value| {
+                object["metadata"]["uid"]
+                    .as_str()
+                    .unwrap_or_default()
+                    .to_owned()
+            };
+            let (wanted, is) = (uid(&object), uid(before));
+            if !wanted.is_empty() && wanted != is {
+                let dry_run = options.dry_run;
+                return Err(other_uid(resource, namespace, name, &wanted, &is, dry_run));
             }
             Ok(object)
         })
@@ -206,19 +272,42 @@ impl Cluster {
             .collection(resource)?
             .get(&object_key(namespace, name))
             .is_some();
-        if let Patch::Apply { object, .. } = patch {
-            check_type(resource, object)?;
-            check_place(resource, namespace, object)?;
-            check_name(object, name)?;
-            if !exists && options.part != Part::Status {
-                let mut object = object.clone();
-                metadata_mut(&mut object)?.insert("name".to_owned(), name.into());
-                return self.create(resource, namespace, object, options);
+        let (applies, options) = match patch {
+            Patch::Apply { manager, .. } => (true, &options.manager(FieldManager::new(manager))),
+            _ => (false, options),
+        };
+        let repeated = self.take_warnings();
+        let mut warnings = Vec::new();
+        let change = |live: Option<&Value>| {
+            let mut patched = crate::patch::apply(patch, resource, live, options)?;
+            if applies {
+                check_type(resource, &patched)?;
+                check_place(resource, namespace, &patched)?;
+                check_name(&patched, name)?;
             }
-        }
-        self.update(resource, namespace, name, options, |old| {
-            crate::patch::apply(patch, resource, old)
-        })
+            if options.part != Part::Whole {
+                let validation = options.field_validation;
+                warnings =
+                    schema::check_patched(resource, patch, &mut patched, validation, repeated)?;
+            }
+            Ok(patched)
+        };
+        let creates = applies && (options.part != Part::Status || resource.is_created_by_updates());
+        let patched = if exists || !creates {
+            self.update(resource, namespace, name, options, applies, |live| {
+                change(Some(live))
+            })
+        } else {
+            change(None).and_then(|object| {
+                let uid = object["metadata"]["uid"].as_str();
+                if let Some(uid) = uid.filter(|uid| !uid.is_empty()) {
+                    return Err(absent_uid(resource, name, uid));
+                }
+                self.insert(resource, namespace, object, options, true)
+            })
+        };
+        self.warnings.extend(warnings);
+        patched
     }
 
     fn update(
@@ -227,24 +316,47 @@ impl Cluster {
         namespace: &str,
         name: &str,
         options: &WriteOptions,
+        applied: bool,
         change: impl FnOnce(&Value) -> Result<Value, Status>,
     ) -> Result<Arc<StoredObject>, Status> {
         let old = self.get(resource, namespace, name)?;
         let before = old.value(resource);
         let mut after = change(&before)?;
+        custom::shape(resource, &mut after)?;
         // From here on both are objects with metadata, whatever the patch was.
         drop_empty(metadata_mut(&mut after)?);
-        check_type(resource, &after)?;
-        check_versions(resource, &old, &after)?;
-        protect(resource, &before, &mut after, options.part)?;
         if options.part != Part::Whole {
-            check_finalizers(resource, name, Some(&before), &after)?;
+            fields::drop_empty(resource, &mut after);
         }
-        if let Some(status) = empty_status(resource).filter(|_| after["status"].is_null()) {
+        let owners = match applied {
+            true => Some(apply::managed_fields(&after).clone()).filter(|owners| !owners.is_null()),
+            false => apply::written(resource, Some(&before), &after, options),
+        };
+        check_type(resource, &after)?;
+        let by_request = options.part != Part::Whole;
+        if by_request {
+            require_version(resource, name, &after)?;
+        }
+        check_version(resource, &old, &after)?;
+        protect(resource, &before, &mut after, options.part);
+        if by_request {
+            check_updated(resource, name, &before, &after)?;
+        }
+        keep_immutable(&before, &mut after)?;
+        apply::set_managed_fields(&mut after, owners);
+        custom::validate(resource, name, &after, Some(&before), options.part)?;
+        if by_request {
+            self.warn(resource, Some(&before), &after);
+        }
+        if let Some(status) = resource
+            .empty_status()
+            .filter(|_| after["status"].is_null())
+        {
             after["status"] = status;
         }
         let generation = before["metadata"]["generation"].as_i64();
-        if let Some(generation) = generation.filter(|_| spec_differs(resource, &before, &after)) {
+        let counts = options.part != Part::Status && spec_differs(resource, &before, &after);
+        if let Some(generation) = generation.filter(|_| counts) {
             metadata_mut(&mut after)?
                 .insert("generation".to_owned(), generation.saturating_add(1).into());
         }
@@ -252,32 +364,49 @@ impl Cluster {
             if !options.dry_run {
                 self.remove(resource, &old);
             }
-            return Ok(old);
+            // Gone, though the answer to the write is as to any other.
+            let last = StoredObject::encode(resource, &after, old.revision());
+            return Ok(Arc::new(last));
         }
-        self.check_definition(resource, &mut after, options)?;
+        self.check_definition(resource, &mut after, Some(&before), options)?;
         // A write that changes nothing writes nothing: the version stays, and no watch has an event.
-        if same_but_for_version(resource, &before, &mut after) {
+        let owners = apply::managed_fields(&before);
+        if apply::same_but_for_times(owners, apply::managed_fields(&after)) {
+            let mut timeless = after.clone();
+            apply::set_managed_fields(&mut timeless, Some(owners.clone()));
+            if same_but_for_version(resource, &before, &mut timeless)
+                && self.is_stored(resource, old.key(), &timeless)
+            {
+                return Ok(old);
+            }
+        }
+        if same_but_for_version(resource, &before, &mut after)
+            && self.is_stored(resource, old.key(), &after)
+        {
             return Ok(old);
         }
-        let stored = Arc::new(StoredObject::encode(resource, &after, self.next_revision()));
+        let revision = self.revision_of(options, &old);
+        let stored = custom::encode(resource, &after, revision);
         if !options.dry_run {
             self.commit(resource, old.key(), Some(stored.clone()));
             self.adopt_definition(resource, &after);
         }
-        Ok(stored)
+        Ok(custom::view(resource, &stored))
     }
 
-    fn choose_name(
-        &mut self,
-        resource: &ResourceType,
-        metadata: &mut Map<String, Value>,
-    ) -> Result<String, Status> {
+    /// The revision of an object that is being changed: a dry run leaves it as it is.
+    pub(super) fn revision_of(&self, options: &WriteOptions, old: &StoredObject) -> u64 {
+        if options.dry_run {
+            return old.revision();
+        }
+        self.next_revision()
+    }
+
+    /// Returns the name, made from `generateName` if there is none.
+    fn choose_name(&mut self, metadata: &mut Map<String, Value>) -> String {
         let text = |metadata: &Map<String, Value>, field: &str| {
-            metadata
-                .get(field)
-                .and_then(Value::as_str)
-                .unwrap_or_default()
-                .to_owned()
+            let text = metadata.get(field).and_then(Value::as_str);
+            text.unwrap_or_default().to_owned()
         };
         let mut name = text(metadata, "name");
         let base = text(metadata, "generateName");
@@ -289,27 +418,7 @@ impl Cluster {
             }
             metadata.insert("name".to_owned(), name.as_str().into());
         }
-        let invalid = |reason: &str, message: String| {
-            let causes = vec![StatusCause::new(reason, message).with_field("metadata.name")];
-            Err(status::invalid(
-                &resource.group,
-                &resource.kind,
-                &name,
-                causes,
-            ))
-        };
-        if name.is_empty() {
-            let message = "Required value: name or generateName is required".to_owned();
-            return invalid("FieldValueRequired", message);
-        }
-        if name.len() > 253 || name == "." || name == ".." || name.contains(['/', '%']) {
-            let message = format!(
-                "Invalid value: {name:?}: a name is at most 253 characters long, not '.' or '..', \
-                 and has no '/' or '%'"
-            );
-            return invalid("FieldValueInvalid", message);
-        }
-        Ok(name)
+        name
     }
 
     fn new_uid(&mut self) -> String {
@@ -327,4 +436,12 @@ impl Cluster {
             &hex[20..]
         )
     }
+}
+
+/// 409: an apply names a UID, but there is no object.
+fn absent_uid(resource: &ResourceType, name: &str, uid: &str) -> Status {
+    let why = format!(
+        "uid mismatch: the provided object specified uid {uid}, and no existing object was found"
+    );
+    status::conflict(resource, name, &why)
 }

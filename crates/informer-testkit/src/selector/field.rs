@@ -32,6 +32,13 @@ impl FieldSelector {
         self.terms.is_empty()
     }
 
+    /// Whether it selects one name.
+    pub(crate) fn is_of_one_name(&self) -> bool {
+        self.terms
+            .iter()
+            .any(|term| term.field == "metadata.name" && term.equal)
+    }
+
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
         self.terms.iter().map(|term| term.field.as_str())
     }

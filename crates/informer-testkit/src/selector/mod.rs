@@ -14,7 +14,7 @@ use crate::status;
 
 /// What a server says of a field that it cannot select by: kinds with fields of their own have their own words.
 fn unknown_field(resource: &ResourceType, name: &str) -> String {
-    if resource.custom || !resource.selectable.is_empty() {
+    if resource.custom || !resource.selectable.is_empty() || !resource.is_selected_by_namespace() {
         return format!("field label not supported: {name}");
     }
     format!(
@@ -39,7 +39,8 @@ impl Selection {
         let labels = LabelSelector::parse(labels).map_err(status::bad_request)?;
         let fields = FieldSelector::parse(fields).map_err(status::bad_request)?;
         for name in fields.names() {
-            let known = matches!(name, "metadata.name" | "metadata.namespace")
+            let known = name == "metadata.name"
+                || (name == "metadata.namespace" && resource.is_selected_by_namespace())
                 || resource.selectable.iter().any(|(path, _)| path == name);
             if !known {
                 return Err(status::bad_request(unknown_field(resource, name)));

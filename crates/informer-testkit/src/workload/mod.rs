@@ -134,9 +134,9 @@ impl Workload {
         while self.live.len() < self.pods {
             // In portions, so that requests get their turn.
             let portion = (self.pods - self.live.len()).min(100);
-            server.with_cluster(|cluster| {
-                (0..portion).try_for_each(|_| self.create(cluster, Timestamp::now()))
-            })?;
+            let now = server.shared().clock.now();
+            server
+                .with_cluster(|cluster| (0..portion).try_for_each(|_| self.create(cluster, now)))?;
         }
         Ok(())
     }
@@ -147,7 +147,8 @@ impl Workload {
     /// Those of the server if it refuses the change. A pod that another client deleted is no
     /// error; then nothing is done.
     pub fn step(&mut self, server: &ApiServer) -> Result<(), Status> {
-        server.with_cluster(|cluster| self.change(cluster, Timestamp::now()))
+        let now = server.shared().clock.now();
+        server.with_cluster(|cluster| self.change(cluster, now))
     }
 
     /// Makes random changes, so many a second (at most a million), until it is stopped or dropped.
@@ -325,7 +326,8 @@ async fn run(
         while done < due {
             done += 1.0;
             // A refusal means that somebody else works on the same pods; the next change goes on.
-            let _ = shared.write(|cluster| workload.change(cluster, Timestamp::now()));
+            let now = shared.clock.now();
+            let _ = shared.write(|cluster| workload.change(cluster, now));
             // The server may run on the same thread.
             tokio::task::yield_now().await;
         }

@@ -37,11 +37,7 @@ pub(crate) async fn run(wish: &Wish) -> anyhow::Result<()> {
     let actors = Actors::none()
         .empty_namespaces()
         .collect_garbage(Duration::ZERO);
-    let kit = ApiServer::builder()
-        .strict_namespaces(true)
-        .actors(actors)
-        .start()
-        .await?;
+    let kit = ApiServer::builder().actors(actors).start().await?;
     let pair = Pair {
         real: Player::real(&server)?,
         kit: Player::kit(&kit)?,

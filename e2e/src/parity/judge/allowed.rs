@@ -54,12 +54,6 @@ pub(crate) const ALLOWED: &[Allowed] = &[
         diverges: false,
     },
     Allowed {
-        operation: "apply*",
-        path: "/code",
-        reason: "Server-side apply keeps no ownership, so there are no conflicts.",
-        diverges: true,
-    },
-    Allowed {
         operation: "get scale deployments",
         path: "*",
         reason: "There is no subresource but `/status`.",

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
 
+use super::causes;
 use super::op::Op;
 use super::session::Answer;
 
@@ -13,9 +14,16 @@ pub(crate) fn normalise(run: &str, ops: &[Op], answers: &[Answer]) -> Vec<Answer
     // Ranks count what was seen so far: a later difference must not show in an earlier answer.
     let normal = ops.iter().zip(answers).map(|(op, answer)| {
         names.learn(op, &answer.body);
+        let mut body = names.apply(&answer.body);
+        causes::normalise(&mut body);
         Answer {
             code: answer.code,
-            body: names.apply(&answer.body),
+            body,
+            warnings: answer
+                .warnings
+                .iter()
+                .map(|text| names.text(text))
+                .collect(),
         }
     });
     normal.collect()
@@ -91,7 +99,10 @@ impl Names {
         let mut normal = Map::new();
         for (name, value) in fields {
             let value = match (name.as_str(), value) {
-                ("managedFields", _) => continue,
+                ("managedFields", Value::Array(entries)) => self.entries(entries),
+                // No version at all, which a real server repeats in a dry run.
+                ("resourceVersion", Value::String(text)) if text == "0" => continue,
+                ("causes", Value::Array(causes)) => self.causes(causes),
                 ("resourceVersion", Value::String(text)) => match text.parse::<u64>() {
                     Ok(version) => self.rank(version),
                     Err(_) => value.clone(),
@@ -102,6 +113,30 @@ impl Names {
             normal.insert(self.text(name), value);
         }
         normal
+    }
+
+    /// Managed fields in an order without their times.
+    fn entries(&self, entries: &[Value]) -> Value {
+        let mut normal: Vec<Value> = entries.iter().map(|entry| self.apply(entry)).collect();
+        normal.sort_by_key(ToString::to_string);
+        normal.into()
+    }
+
+    /// Each cause once, since a real server's checks overlap; it names managers in no order.
+    fn causes(&self, causes: &[Value]) -> Value {
+        let mut each: Vec<Value> = Vec::new();
+        for cause in causes.iter().map(|cause| self.apply(cause)) {
+            if !each.contains(&cause) {
+                each.push(cause);
+            }
+        }
+        if each
+            .iter()
+            .any(|cause| cause["reason"] == "FieldManagerConflict")
+        {
+            each.sort_by_key(ToString::to_string);
+        }
+        Value::Array(each)
     }
 
     /// How many versions of objects there are up to this one.
@@ -146,7 +181,8 @@ impl Names {
 }
 
 fn version(metadata: &Map<String, Value>) -> Option<u64> {
-    metadata.get("resourceVersion")?.as_str()?.parse().ok()
+    let version = metadata.get("resourceVersion")?.as_str()?.parse().ok()?;
+    (version > 0).then_some(version)
 }
 
 fn is_uid(text: &str) -> bool {
