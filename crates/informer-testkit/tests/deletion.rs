@@ -15,7 +15,10 @@ const MAPS: &str = "/api/v1/namespaces/web/configmaps";
 
 async fn server() -> ApiServer {
     let server = ApiServer::builder().actors(Actors::none());
-    server.start().await.unwrap()
+    let server = server.start().await.unwrap();
+    let web = json!({"metadata": {"name": "web"}});
+    server.create("namespaces", web).unwrap();
+    server
 }
 
 async fn delete_with(server: &ApiServer, path: &str, options: Value) -> Answer {
@@ -216,21 +219,18 @@ async fn each_step_of_a_pods_end_is_an_event() {
 #[tokio::test]
 async fn namespace_ends_in_two_steps_and_takes_nothing_new() {
     let server = server().await;
-    let namespaces = "/api/v1/namespaces";
-    let made = post(&server, namespaces, json!({"metadata": {"name": "web"}}))
-        .await
-        .json();
+    let path = "/api/v1/namespaces/web";
+    let made = get(&server, path).await.json();
     assert_eq!(made["spec"]["finalizers"], json!(["kubernetes"]));
-    let path = format!("{namespaces}/web");
     let free = json!({"spec": {"finalizers": []}});
-    let kept = patch(&server, &path, "merge", free).await.json();
+    let kept = patch(&server, path, "merge", free).await.json();
     assert_eq!(
         kept["spec"]["finalizers"],
         json!(["kubernetes"]),
         "only /finalize frees it"
     );
 
-    let marked = delete(&server, &path).await.json();
+    let marked = delete(&server, path).await.json();
     assert_eq!(marked["status"]["phase"], "Terminating");
     assert!(marked["metadata"]["deletionGracePeriodSeconds"].is_null());
     let refused = post(&server, MAPS, json!({"metadata": {"name": "c"}})).await;
@@ -246,18 +246,18 @@ async fn namespace_ends_in_two_steps_and_takes_nothing_new() {
         })
     );
     assert_eq!(
-        delete(&server, &path).await.json()["status"]["phase"],
+        delete(&server, path).await.json()["status"]["phase"],
         "Terminating"
     );
 
-    let mut last = get(&server, &path).await.json();
+    let mut last = get(&server, path).await.json();
     last["spec"]["finalizers"] = json!([]);
     assert_eq!(get(&server, &format!("{path}/finalize")).await.code, 405);
     assert_eq!(
         put(&server, &format!("{path}/finalize"), last).await.code,
         200
     );
-    assert_eq!(get(&server, &path).await.code, 404);
+    assert_eq!(get(&server, path).await.code, 404);
 }
 
 #[tokio::test]
