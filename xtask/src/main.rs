@@ -5,6 +5,7 @@ mod bench;
 mod ci;
 mod cmd;
 mod e2e;
+mod field_table;
 mod go;
 mod interleavings;
 mod mutants;
@@ -74,6 +75,11 @@ const TASKS: &[Task] = &[
         name: "wire-table",
         about: wire_table::ABOUT,
         run: wire_table::run,
+    },
+    Task {
+        name: "field-table",
+        about: field_table::ABOUT,
+        run: field_table::run,
     },
 ];
 

@@ -94,7 +94,7 @@ fn reference(name: &str) -> ObjectReference {
 // The limit of one event is its own: not the time for which others had all permits.
 #[tokio::test(start_paused = true)]
 async fn event_that_waits_for_a_permit_keeps_its_time() {
-    let server = ApiServer::builder().in_memory();
+    let server = ApiServer::builder().create_namespaces(true).in_memory();
     shop(&server);
     let recorder =
         EventRecorder::new(server.client(), "example.org/test", "one").expect("good names");

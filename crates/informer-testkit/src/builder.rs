@@ -8,6 +8,7 @@ use std::time::Duration;
 use informer_wire::WallClock;
 use tokio::net::TcpListener;
 
+use crate::actors::Actors;
 use crate::fault::{Fault, FaultRule, RequestMatcher};
 use crate::model::{Cluster, ClusterOptions};
 use crate::request::RecordedBodies;
@@ -71,6 +72,7 @@ pub struct ApiServerBuilder {
     cluster: Option<Cluster>,
     faults: Vec<FaultRule>,
     clock: WallClock,
+    actors: Actors,
 }
 
 impl Default for ApiServerBuilder {
@@ -94,6 +96,7 @@ impl Default for ApiServerBuilder {
             cluster: None,
             faults: Vec::new(),
             clock: WallClock::system(),
+            actors: Actors::default(),
         }
     }
 }
@@ -209,6 +212,13 @@ impl ApiServerBuilder {
         self
     }
 
+    /// Sets which other programs of a cluster run beside the server. By default namespaces are emptied and pods end.
+    /// Those with a delay need a tokio runtime from the start, also [in memory](Self::in_memory).
+    pub fn actors(mut self, actors: Actors) -> Self {
+        self.actors = actors;
+        self
+    }
+
     /// Builds a server without a socket, which only clients [in this process](ApiServer::service) reach. Its waits are
     /// tokio's: in a runtime whose time is paused, hours pass in a moment and every run is repeatable, down to the order of
     /// events; the stamps too, with a [`TestClock`](crate::TestClock). Its address has port 0.
@@ -222,7 +232,7 @@ impl ApiServerBuilder {
         for resource in self.resources {
             cluster.register(resource);
         }
-        let shared = Shared::new(cluster, self.settings, self.clock);
+        let shared = Shared::new(cluster, self.settings, self.clock, self.actors);
         for rule in self.faults {
             shared.faults.lock().push(rule);
         }

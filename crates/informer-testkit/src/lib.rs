@@ -43,12 +43,16 @@
 //!   new; whole, as metadata, or as a table.
 //! - **Watches** with bookmarks, timeouts, streaming lists (`sendInitialEvents`), a window of
 //!   history, selectors that objects enter and leave, and the end of watchers that do not read.
-//! - **Writes**: create, replace, JSON, merge and strategic merge patch, delete with finalizers
-//!   and preconditions, deletion of collections, the `/status` subresource, dry runs. A test's own writes
-//!   make their namespace, requests find it missing; it is deleted with its contents.
+//! - **Writes**: create, replace, JSON, merge and strategic merge patch, server-side apply with the owners of
+//!   fields, delete with finalizers, preconditions, propagation policies and grace periods, deletion of
+//!   collections, dry runs. A test's own writes make their namespace, requests find it missing.
+//! - **Schemas**: custom resources are pruned, get their defaults and are validated; fields that nobody knows are told
+//!   or refused as `fieldValidation` asks; each served version shows the same objects.
 //! - **Bodies** in JSON, YAML and protobuf; what cannot be read is refused in a real server's words.
-//! - **Subresources**: `/status`, `/scale` (also of custom resources), evictions that spend disruption budgets,
-//!   bindings, tokens; reviews of access, which allow everything.
+//! - **Subresources**: `/status`, `/scale` (also of custom resources), `/finalize` of namespaces, evictions that spend
+//!   disruption budgets, bindings, tokens; reviews of access, which allow everything.
+//! - **Actors**, which do what other programs of a cluster do: deleted namespaces are emptied and
+//!   deleted pods end; by choice garbage is collected and pods start. See [`Actors`].
 //! - **`kubectl`** works against it: `cargo xtask e2e kubectl` compares what 200 of its commands say with what they say
 //!   of a real server, to the columns of tables and the fields of `explain`; see [`ApiServer::kubeconfig`].
 //! - **Faults**: one [`Fault`] for each request that fits a [`RequestMatcher`];
@@ -68,11 +72,10 @@
 //! # What it does not do
 //!
 //! There is no TLS and no compression. Custom resources, their definitions and API services are not taken in protobuf.
-//! There is no authorisation beyond one bearer token, no admission, no validation against schemas, no conversion
-//! between versions, no garbage collection by owner references, and no controller runs. Its OpenAPI has fields and
-//! types, without descriptions.
-//! Objects get few defaults: the phase of pods and namespaces. Server-side apply merges without
-//! keeping track of owners; managed fields are stored as they are sent. The core group's events
+//! There is no authorisation beyond one bearer token, no admission, and no controller of workloads runs: deployments,
+//! stateful sets and jobs make no pods. Built-in kinds are checked as to their fields' types and their metadata, not
+//! further. Its OpenAPI has fields and types, without descriptions.
+//! Built-in objects get few defaults: the phase of pods and namespaces. The core group's events
 //! and those of `events.k8s.io` are two resources here. A revision that lies ahead is refused at
 //! once; a real server waits for it up to 3 seconds first.
 //!
@@ -87,6 +90,8 @@
 //! Under the HTTP layer lies [`model`]: plain data without I/O and without a clock, which can be
 //! driven directly, for instance by a simulation.
 
+mod actors;
+mod apply;
 mod builder;
 mod builtin;
 #[cfg(feature = "client")]
@@ -96,6 +101,7 @@ mod clock;
 mod definition;
 mod encode;
 mod fault;
+mod fields;
 mod hooks;
 mod http;
 mod listener;
@@ -125,6 +131,7 @@ mod virtual_time;
 mod wait;
 mod workload;
 
+pub use self::actors::Actors;
 pub use self::builder::ApiServerBuilder;
 pub use self::clock::TestClock;
 pub use self::fault::{Answer, Fault, RequestMatcher};

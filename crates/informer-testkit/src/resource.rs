@@ -7,6 +7,7 @@ use informer_wire::Status;
 
 use crate::builtin;
 use crate::definition::Definition;
+use crate::fields::TypeRef;
 use crate::rare;
 use crate::schema::Family;
 use crate::status;
@@ -47,6 +48,8 @@ pub struct ResourceType {
     /// The fields a field selector may name beside `metadata.name` and `metadata.namespace`, each
     /// with the value an object without that field has.
     pub selectable: Vec<(String, String)>,
+    /// The types of a custom resource's fields, if it has a schema.
+    pub(crate) fields: Option<TypeRef>,
     /// What its definition says beside the names, if it is a custom resource.
     pub(crate) definition: Definition,
     /// The schemas of all versions, if a definition has them.
@@ -74,6 +77,7 @@ impl ResourceType {
             custom: true,
             has_status: false,
             selectable: Vec::new(),
+            fields: None,
             definition: Definition::default(),
             family: None,
         }

@@ -83,6 +83,12 @@ fn forbidden_object(group: &str, plural: &str, name: &str, why: &str) -> Status 
     Status::failure(403, "Forbidden", message).with_details(details)
 }
 
+/// 403: a rule of the cluster, not the user's rights, forbids it.
+pub(crate) fn refused(resource: &ResourceType, name: &str, why: &str) -> Status {
+    let message = format!("{} \"{name}\" is forbidden: {why}", resource.qualified());
+    Status::failure(403, "Forbidden", message).with_details(object_details(resource, name))
+}
+
 /// Returns 404 for an unknown path: an unknown resource, or one whose definition is deleted.
 pub fn unknown_resource() -> Status {
     let message = "the server could not find the requested resource";

@@ -1,5 +1,7 @@
 //! Makes random sequences of operations. The same seed makes the same sequence.
 
+mod owners;
+
 use std::collections::BTreeMap;
 
 use fastrand::Rng;
@@ -41,9 +43,17 @@ pub(crate) fn generate(seed: u64) -> Vec<Op> {
         touched: Vec::new(),
         lists: Vec::new(),
     };
+    // Some sequences are about the owners of one object's fields.
+    let applied = chosen.iter().find(|kind| owners::is_applied(kind));
+    let about_owners = applied.filter(|_| making.chance(40));
     while making.ops.len() < length {
-        let at = making.rng.usize(..chosen.len());
-        making.step(chosen[at]);
+        match about_owners {
+            Some(kind) => making.owners_step(kind),
+            None => {
+                let at = making.rng.usize(..chosen.len());
+                making.step(chosen[at]);
+            }
+        }
     }
     making.ops
 }

@@ -78,6 +78,15 @@ pub(crate) const KINDS: &[Kind] = &[
         content: super::odd::content,
     },
     Kind {
+        plural: "charms",
+        kind: "Charm",
+        api_version: "parity.example/v1",
+        namespaced: true,
+        status: true,
+        scale: false,
+        content: |i| json!({ "spec": { "size": i, "tags": ["x"], "parts": [{ "name": "a", "size": i }] }, "status": { "seen": i } }),
+    },
+    Kind {
         plural: "clusterroles",
         kind: "ClusterRole",
         api_version: "rbac.authorization.k8s.io/v1",
@@ -134,7 +143,8 @@ pub(crate) const KINDS: &[Kind] = &[
         scale: false,
         content: |i| {
             json!({ "spec": {
-            "ports": [{ "name": format!("p{i}"), "protocol": "TCP", "port": 80 + u32::from(i), "targetPort": 80 }], "clusterIP": "None",
+            "ports": [{ "name": format!("p{}", 80 + u32::from(i)), "protocol": "TCP", "port": 80 + u32::from(i),
+                "targetPort": 80 + u32::from(i) }], "clusterIP": "None",
             "clusterIPs": ["None"], "type": "ClusterIP", "sessionAffinity": "None", "ipFamilies": ["IPv4"],
             "ipFamilyPolicy": "SingleStack", "internalTrafficPolicy": "Cluster", "selector": { "a": "b" } },
             "status": { "loadBalancer": {} } })

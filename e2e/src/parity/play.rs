@@ -22,7 +22,7 @@ const QUIET: Duration = Duration::from_millis(250);
 const LAG: Duration = Duration::from_millis(40);
 
 /// One of the two servers.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Player {
     http: Client,
     url: String,
@@ -102,7 +102,12 @@ impl Player {
         Ok(answers)
     }
 
-    async fn must(&self, method: &str, path: &str, body: Option<Value>) -> anyhow::Result<()> {
+    pub(crate) async fn must(
+        &self,
+        method: &str,
+        path: &str,
+        body: Option<Value>,
+    ) -> anyhow::Result<()> {
         let request = Request {
             method: method.to_owned(),
             target: path.to_owned(),
@@ -114,7 +119,7 @@ impl Player {
         Ok(())
     }
 
-    async fn send(&self, request: &Request, watch: bool) -> anyhow::Result<Answer> {
+    pub(crate) async fn send(&self, request: &Request, watch: bool) -> anyhow::Result<Answer> {
         let method = Method::from_bytes(request.method.as_bytes())?;
         let mut sending = self
             .http

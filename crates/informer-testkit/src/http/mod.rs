@@ -26,6 +26,7 @@ use self::negotiate::{Protobuf, Shape, negotiate};
 use crate::encode::{self, Encoding, Format};
 use crate::fault::Fault;
 use crate::hooks;
+use crate::model::Part;
 use crate::request::{RequestRecord, Verb};
 use crate::resource::ResourceType;
 use crate::shared::Shared;
@@ -229,7 +230,7 @@ fn error_format(shared: &Shared, record: &RequestRecord) -> Format {
 /// The resource of a path.
 struct Target {
     resource: Arc<ResourceType>,
-    on_status: bool,
+    part: Part,
 }
 
 impl Target {
@@ -271,6 +272,9 @@ fn stored(
     target: &Target,
 ) -> Result<Response<Body>, Status> {
     match record.verb {
+        verb if target.part == Part::Finalize && verb != Verb::Update => {
+            return Err(status::method_not_allowed());
+        }
         Verb::Get => return read::get(shared, record, target),
         Verb::List => return read::list(shared, record, target),
         Verb::Watch => return read::watch(shared, record, target, tweak),
@@ -298,14 +302,20 @@ fn unknown_subresource(resource: &ResourceType, name: &str) -> Status {
     status::unknown_resource()
 }
 
+/// Whether there is a `/finalize`: namespaces alone have it.
+fn is_finalized(resource: &ResourceType) -> bool {
+    resource.group.is_empty() && resource.plural == "namespaces"
+}
+
 fn target(shared: &Shared, record: &RequestRecord) -> Result<Target, Status> {
     let resource = shared
         .cluster
         .lock()
         .find(&record.group, &record.version, &record.resource)?;
-    let on_status = match record.subresource.as_str() {
-        "" => false,
-        "status" if resource.has_status => true,
+    let part = match record.subresource.as_str() {
+        "" => Part::Main,
+        "status" if resource.has_status => Part::Status,
+        "finalize" if is_finalized(&resource) => Part::Finalize,
         _ => return Err(unknown_subresource(&resource, &record.name)),
     };
     // A namespace in the path of a cluster-scoped resource, or none where one is needed.
@@ -313,8 +323,5 @@ fn target(shared: &Shared, record: &RequestRecord) -> Result<Target, Status> {
     if resource.namespaced == record.namespace.is_empty() && (one || !resource.namespaced) {
         return Err(status::unknown_resource());
     }
-    Ok(Target {
-        resource,
-        on_status,
-    })
+    Ok(Target { resource, part })
 }

@@ -4,18 +4,19 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use http::{Request, Response, StatusCode, header};
-use informer_wire::{DeleteOptions, Deleted, Status};
+use informer_wire::{Deleted, Status};
 use serde_json::Value;
 
 use super::body::Body;
 use super::negotiate::Shape;
 use super::read::list_options;
 use super::{Target, door, header_text, respond};
+use crate::apply::check_manager;
 use crate::encode;
-use crate::model::{Part, WriteOptions};
+use crate::model::{FieldManager, WriteOptions};
 use crate::patch;
 use crate::request::RequestRecord;
-use crate::request_body;
+use crate::request_body::{self, DeleteWish};
 use crate::schema::{self, FieldValidation};
 use crate::shared::Shared;
 
@@ -112,16 +113,23 @@ pub(super) fn delete(
     request: &Request<Bytes>,
 ) -> Result<Response<Body>, Status> {
     let encoding = target.negotiate(shared, record, Shape::One)?;
-    let (how, options) = (
+    let (wish, options) = (
         delete_options(shared, record, request)?,
         options(shared, target, false),
     );
     let (resource, namespace, name) = (&target.resource, &record.namespace, &record.name);
-    let deleted =
-        shared.write(|cluster| cluster.delete(resource, namespace, name, &how, &options))?;
-    Ok(match deleted {
+    let (deleted, gone) = shared.write(|cluster| {
+        let deleted = cluster.delete(resource, namespace, name, &wish.how, &options);
+        (deleted, cluster.get(resource, namespace, name).is_err())
+    });
+    let code = if wish.cascades_by_old_option && !gone {
+        StatusCode::ACCEPTED
+    } else {
+        StatusCode::OK
+    };
+    Ok(match deleted? {
         Deleted::Status(status) => respond::status(*status, encoding.format),
-        Deleted::Object(object) => respond::object(StatusCode::OK, resource, &object, encoding),
+        Deleted::Object(object) => respond::object(code, resource, &object, encoding),
     })
 }
 
@@ -133,13 +141,13 @@ pub(super) fn delete_collection(
 ) -> Result<Response<Body>, Status> {
     let encoding = target.negotiate(shared, record, Shape::List)?;
     let selection = list_options(record)?;
-    let (how, options) = (
+    let (wish, options) = (
         delete_options(shared, record, request)?,
         options(shared, target, false),
     );
     let (resource, namespace) = (target.resource.clone(), &record.namespace);
     let page = shared.write(|cluster| {
-        cluster.delete_collection(&resource, namespace, &selection, &how, &options)
+        cluster.delete_collection(&resource, namespace, &selection, &wish.how, &options)
     })?;
     Ok(respond::list(encode::list(resource, page, encoding)))
 }
@@ -151,10 +159,17 @@ fn write_options(
     target: &Target,
     kind: &str,
 ) -> Result<WriteOptions, Status> {
-    let validation = record.query_value("fieldValidation").unwrap_or_default();
+    let manager = record.query_value("fieldManager").unwrap_or_default();
+    check_manager(kind, manager)?;
     let dry_run = is_dry_run(record, kind)?;
+    let validation = record.query_value("fieldValidation").unwrap_or_default();
     let validation = FieldValidation::parse(validation, kind)?;
-    Ok(options(shared, target, dry_run).field_validation(validation))
+    let manager = match manager {
+        "" => FieldManager::of_user_agent(&record.user_agent),
+        manager => FieldManager::new(manager),
+    };
+    let options = options(shared, target, dry_run);
+    Ok(options.field_validation(validation).manager(manager))
 }
 
 /// Reads from the query whether a write is to change nothing.
@@ -165,13 +180,8 @@ pub(super) fn is_dry_run(record: &RequestRecord, kind: &str) -> Result<bool, Sta
 }
 
 fn options(shared: &Shared, target: &Target, dry_run: bool) -> WriteOptions {
-    let part = if target.on_status {
-        Part::Status
-    } else {
-        Part::Main
-    };
     WriteOptions::at(shared.clock.now())
-        .part(part)
+        .part(target.part)
         .dry_run(dry_run)
 }
 
@@ -180,7 +190,7 @@ fn delete_options(
     shared: &Shared,
     record: &RequestRecord,
     request: &Request<Bytes>,
-) -> Result<DeleteOptions, Status> {
+) -> Result<DeleteWish, Status> {
     let media_type = header_text(request.headers(), header::CONTENT_TYPE);
     let protobuf = shared.settings.protobuf;
     request_body::delete_options(record, &media_type, body(request)?, protobuf)

@@ -9,6 +9,7 @@ use super::cluster::Cluster;
 use super::object::StoredObject;
 use super::write::{Part, WriteOptions};
 use crate::definition::Definition;
+use crate::fields;
 use crate::resource::ResourceType;
 use crate::schema::{self, Family};
 use crate::time::rfc3339;
@@ -204,6 +205,8 @@ fn resource_types(definition: &Value) -> Vec<ResourceType> {
             defined.namespaced = spec["scope"] == "Namespaced";
             defined.definition = Definition::of(definition, version);
             defined.has_status = version["subresources"]["status"].is_object();
+            let schema = &version["schema"]["openAPIV3Schema"];
+            defined.fields = schema.is_object().then(|| fields::custom(schema));
             defined
         })
         .collect()

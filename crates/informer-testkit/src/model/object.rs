@@ -7,6 +7,7 @@ use std::sync::{Arc, OnceLock};
 use bytes::Bytes;
 use serde_json::{Map, Value};
 
+use super::ties::Ties;
 use crate::resource::ResourceType;
 use crate::schema::Family;
 
@@ -48,6 +49,8 @@ pub struct StoredObject {
     metadata_at: Range<usize>,
     protobuf: Protobuf,
     origin: Origin,
+    /// What ties it to others and keeps it; most objects have none.
+    ties: Option<Box<Ties>>,
 }
 
 /// The version of a custom resource, and its schemas, in whose shape an object is.
@@ -129,6 +132,7 @@ impl StoredObject {
                 },
                 family: resource.family.clone(),
             },
+            ties: Ties::read(metadata),
         }
     }
 
@@ -187,6 +191,16 @@ impl StoredObject {
     /// Returns the object's labels.
     pub fn labels(&self) -> &BTreeMap<String, String> {
         &self.labels
+    }
+
+    /// Returns its owners, its finalizers and whether it is being deleted.
+    pub(crate) fn ties(&self) -> &Ties {
+        self.ties.as_deref().unwrap_or(Ties::NONE)
+    }
+
+    /// Returns the seconds that it has to end, if it is being deleted.
+    pub(crate) fn grace_period(&self) -> Option<u64> {
+        self.ties().grace_period
     }
 
     /// Returns the value of a selectable field; empty when the kind has no such field.

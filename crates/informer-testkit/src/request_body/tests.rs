@@ -219,6 +219,7 @@ fn delete_options_are_read_in_every_format() {
     let record = RequestRecord::parse("DELETE", "/api/v1/namespaces/n/pods/a", "dryRun=All");
     let read = |media_type: &str, body: &[u8]| {
         delete_options(&record, media_type, body, true)
+            .map(|wish| wish.how)
             .map_err(|status| (status.code, status.message))
     };
     let expected = DeleteOptions::default()

@@ -41,12 +41,6 @@ pub(crate) const ALLOWED: &[Allowed] = &[
         reason: "A list from the cache has the version of the whole cluster; a real server's cache of a kind may not have heard of it.",
         diverges: false,
     },
-    Allowed {
-        operation: "apply*",
-        path: "/code",
-        reason: "Server-side apply keeps no ownership, so there are no conflicts.",
-        diverges: true,
-    },
 ];
 
 impl Allowed {

@@ -47,8 +47,9 @@ pub(super) fn answer(
             let patch = patch::parse(&media_type, record, write::body(request)?)?;
             patch::check_kind(&patch, resource)?;
             let kind = kind_of("autoscaling", "v1", "Scale");
+            let options = WriteOptions::at(shared.clock.now()).part(Part::Main);
             change(shared, record, resource, |old| {
-                patch::apply(&patch, &kind, old)
+                patch::apply(&patch, &kind, Some(old), &options)
             })?
         }
         _ => return Err(status::method_not_allowed()),
