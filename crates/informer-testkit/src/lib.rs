@@ -46,8 +46,10 @@
 //! - **Writes**: create, replace, JSON, merge and strategic merge patch, server-side apply with the owners of
 //!   fields, delete with finalizers, preconditions, propagation policies and grace periods, deletion of
 //!   collections, dry runs. A test's own writes make their namespace, requests find it missing.
-//! - **Schemas**: custom resources are pruned, get their defaults and are validated; fields that nobody knows are told
-//!   or refused as `fieldValidation` asks; each served version shows the same objects.
+//! - **Schemas**: custom resources are pruned, defaulted and validated by the schema of their definition, in a real
+//!   server's words, and each served version shows the stored object in its own shape. Requests drop unknown fields of
+//!   every kind, with a warning or a refusal as their `fieldValidation` says; methods of the server write objects of
+//!   built-in kinds as they are.
 //! - **Bodies** in JSON, YAML and protobuf; what cannot be read is refused in a real server's words.
 //! - **Subresources**: `/status`, `/scale` (also of custom resources), `/finalize` of namespaces, evictions that spend
 //!   disruption budgets, bindings, tokens; reviews of access, which allow everything.
@@ -75,6 +77,8 @@
 //! There is no authorisation beyond one bearer token, no admission, and no controller of workloads runs: deployments,
 //! stateful sets and jobs make no pods. Built-in kinds are checked as to their fields' types and their metadata, not
 //! further. Its OpenAPI has fields and types, without descriptions.
+//! Rules in CEL (`x-kubernetes-validations`) are not evaluated, definitions are not converted by webhooks, and unknown
+//! fields of a definition itself are kept. An open watch goes on in the schema that its resource had when it began.
 //! Built-in objects get few defaults: the phase of pods and namespaces. The core group's events
 //! and those of `events.k8s.io` are two resources here. A revision that lies ahead is refused at
 //! once; a real server waits for it up to 3 seconds first.

@@ -14,6 +14,7 @@ mod replicas;
 mod server;
 mod sync;
 mod trust;
+mod writes;
 
 use std::future::Future;
 use std::pin::Pin;
@@ -72,6 +73,11 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
         name: "kubectl",
         about: "kubectl says the same of the test kit as of the real server",
         run: |_| Box::pin(kubectl::run()),
+    },
+    Scenario {
+        name: "writes",
+        about: "what a controller writes, deletes of every kind among it, is in its caches before its keys go on",
+        run: |_| Box::pin(writes::run()),
     },
     Scenario {
         name: "provisioner",

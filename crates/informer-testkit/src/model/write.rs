@@ -150,7 +150,10 @@ impl Cluster {
             self.warn(resource, None, &object);
         }
         let metadata = metadata_mut(&mut object)?;
-        let given = has_text(metadata, "resourceVersion");
+        let unset = metadata
+            .get("resourceVersion")
+            .is_some_and(|version| version == "0");
+        let given = has_text(metadata, "resourceVersion") && !unset;
         if given && !options.dry_run {
             let why = "resourceVersion should not be set on objects to be created";
             return Err(Status::failure(500, "", why));
