@@ -80,10 +80,10 @@ fn target(shared: &Shared, record: &RequestRecord) -> Option<Target> {
     }
     let found = virtual_resource::find(&record.group, &record.version, &record.resource)?;
     let has_path = record.name.is_empty() && record.subresource.is_empty();
-    (has_path && found.group != "").then_some(Target::Review(found.kind))
+    (has_path && !found.group.is_empty()).then_some(Target::Review(found.kind))
 }
 
-/// A body, as an object of this kind. Without a request, as from memory, there is none.
+/// Reads a body as an object of this kind.
 fn read(
     shared: &Shared,
     request: &Request<Bytes>,
@@ -94,7 +94,7 @@ fn read(
     let media_type = header_text(request.headers(), header::CONTENT_TYPE);
     let body = write::body(request)?;
     let protobuf = shared.settings.protobuf;
-    request_body::object(&media_type, &body, &kind_of(group, version, kind), protobuf)
+    request_body::object(&media_type, body, &kind_of(group, version, kind), protobuf)
 }
 
 /// A kind of which there are no collections.
