@@ -12,7 +12,6 @@ pub(super) struct Allowed {
 const DEFAULTS: &str = "Objects are stored as they were sent, without the defaults of their types.";
 const SERVICES: &str = "Services get no addresses and no node ports.";
 const JOBS: &str = "Jobs get no selector and no labels of their own.";
-const OWNERSHIP: &str = "Server-side apply keeps no ownership, so there are no conflicts.";
 const GRACE: &str = "Pods are deleted at once, without a grace period.";
 const TAINTS: &str = "A new node has no taint.";
 const COMPONENTS: &str = "There are no component statuses.";
@@ -35,7 +34,6 @@ pub(super) const ALLOWED: &[Allowed] = &[
     row("describe service plain", SERVICES),
     row("get jobs -o wide", JOBS),
     row("describe job once", JOBS),
-    row("apply --server-side --field-manager=other*", OWNERSHIP),
     row("drain node-a --force*", GRACE),
     row("delete pod bare*", GRACE),
     row("get node node-a -o*", TAINTS),
