@@ -207,7 +207,8 @@ fn answer(
     if !shared.authorizes(&authorization) {
         return respond::status(status::unauthorized(), error_format(shared, record));
     }
-    if let Err(forbidden) = shared.rights.lock().check(record) {
+    let allowed = shared.rights.lock().check(record);
+    if let Err(forbidden) = allowed {
         return respond::status(forbidden, error_format(shared, record));
     }
     let answer = if record.resource.is_empty() {
