@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use super::cluster::Cluster;
 use super::object::StoredObject;
 use super::write::{Part, WriteOptions};
+use crate::definition::Definition;
 use crate::fields;
 use crate::resource::ResourceType;
 use crate::schema::{self, Family};
@@ -202,6 +203,7 @@ fn resource_types(definition: &Value) -> Vec<ResourceType> {
                 defined.list_kind = list_kind.to_owned();
             }
             defined.namespaced = spec["scope"] == "Namespaced";
+            defined.definition = Definition::of(definition, version);
             defined.has_status = version["subresources"]["status"].is_object();
             let schema = &version["schema"]["openAPIV3Schema"];
             defined.fields = schema.is_object().then(|| fields::custom(schema));

@@ -335,6 +335,8 @@ fn zero(target: Target) -> Value {
 fn is_left_out(field: Field, value: &Value) -> bool {
     let many = field.is_repeated() || field.is_map();
     match value {
+        // An empty list of owners asks to forget them.
+        Value::Array(_) if field.name() == "managedFields" => false,
         Value::Array(items) => many && items.is_empty() && !field.is_null_when_absent(),
         Value::Object(fields) => many && fields.is_empty() && !field.is_null_when_absent(),
         Value::String(text) => text.is_empty() && field.omits_zero() && !many,
