@@ -231,7 +231,7 @@ impl Seed<'_> {
                 false
             }
         };
-        fits.then(|| Value::Number(number))
+        fits.then_some(Value::Number(number))
     }
 }
 
