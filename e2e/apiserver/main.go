@@ -1,6 +1,6 @@
 // Command apiserver runs the real kube-apiserver and the real etcd in one process on loopback, for end-to-end tests.
 //
-//	apiserver -dir DIR [-port 16443] [-keep] [-control] [-audit] [-- FLAGS OF KUBE-APISERVER]
+//	apiserver -dir DIR [-port 16443] [-keep] [-control] [-audit] [-controllers NAMES] [-- FLAGS OF KUBE-APISERVER]
 //
 // Everything it writes lies under DIR: certificates in pki, the tokens, three kubeconfigs, and etcd's data. Without
 // -keep what an earlier run left there is removed first; with it the server comes back with the same data, the same
@@ -12,10 +12,12 @@
 //	ready https://127.0.0.1:16443 etcd http://127.0.0.1:16444
 //
 // SIGTERM or SIGINT stops it gracefully. With -control it also obeys commands on standard input (see control.go) and
-// stops when standard input ends, so that it does not outlive a test that was killed. Logs go to standard error.
+// stops when standard input ends, so that it does not outlive a test that was killed. With -controllers it runs
+// controllers of kube-controller-manager beside the server (see controllers.go). Logs go to standard error.
 package main
 
 import (
+	"context"
 	"flag"
 	"fmt"
 	"log"
@@ -35,7 +37,9 @@ type options struct {
 	keep    bool
 	control bool
 	audit   bool
-	flags   []string
+	// controllers names those to run beside the server.
+	controllers string
+	flags       []string
 }
 
 func main() {
@@ -45,6 +49,7 @@ func main() {
 	flag.BoolVar(&o.keep, "keep", false, "go on with the data and certificates that -dir holds")
 	flag.BoolVar(&o.control, "control", false, "obey commands on standard input, and stop when it ends")
 	flag.BoolVar(&o.audit, "audit", false, "log each request in DIR/audit.log")
+	flag.StringVar(&o.controllers, "controllers", "", "controllers to run: namespace,garbage-collector")
 	flag.Parse()
 	o.flags = flag.Args()
 	if o.dir == "" {
@@ -88,6 +93,11 @@ func run(o options) error {
 		if err != nil {
 			return err
 		}
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	defer stop()
+	if err := startControllers(ctx, state, o.controllers); err != nil {
+		return fmt.Errorf("start controllers: %w", err)
 	}
 	fmt.Println("ready", state.serverURL(), "etcd", state.etcdURL())
 	if o.control {

@@ -90,6 +90,7 @@ async fn pass(mut client: TcpStream, target: u16, cuts: u64, mut gate: watch::Re
         copy_bidirectional(&mut client, &mut server).await
     };
     tokio::select! {
+        biased;
         // However it ended, both sides learn it by the end of the connection.
         _ = passing => {}
         _ = gate.wait_for(|gate| gate.cuts != cuts) => {}

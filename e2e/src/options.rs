@@ -16,6 +16,7 @@ pub struct ServerOptions {
     pub(crate) keep: bool,
     pub(crate) audit: bool,
     pub(crate) flags: Vec<String>,
+    pub(crate) controllers: String,
 }
 
 impl ServerOptions {
@@ -52,6 +53,13 @@ impl ServerOptions {
     #[must_use]
     pub fn flag(mut self, flag: impl Into<String>) -> Self {
         self.flags.push(flag.into());
+        self
+    }
+
+    /// Runs controllers of kube-controller-manager beside the server, such as `namespace,garbage-collector`.
+    #[must_use]
+    pub fn controllers(mut self, names: impl Into<String>) -> Self {
+        self.controllers = names.into();
         self
     }
 

@@ -271,6 +271,7 @@ impl RealApiServer {
             format!("-keep={keep}"),
             format!("-audit={}", self.options.audit),
             "-control".to_owned(),
+            format!("-controllers={}", self.options.controllers),
             "--".to_owned(),
         ];
         arguments.extend_from_slice(&self.options.flags);

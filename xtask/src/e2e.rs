@@ -7,7 +7,7 @@ use anyhow::{Context, bail};
 
 use crate::cmd::Cmd;
 use crate::go::{self, Unbuilt};
-use crate::workspace;
+use crate::{recorded_requests, workspace};
 
 pub(crate) const ABOUT: &str = "\
 The real kube-apiserver and etcd, built from Go modules, against our informers.
@@ -49,6 +49,7 @@ pub(crate) fn run(arguments: &[String]) -> anyhow::Result<()> {
         return Ok(());
     }
     if scenarios.is_empty() {
+        recorded_requests::compare(&root)?;
         compare_with_client_go(&root)?;
     }
     run_scenarios(&root, &server, &scenarios)

@@ -71,7 +71,7 @@ mod tests {
 
     #[test]
     fn the_needed_go_is_read_from_the_modules() {
-        for name in ["apiserver", "clientgo"] {
+        for name in ["apiserver", "clientgo", "requests"] {
             let module = workspace::root().join("e2e").join(name);
             let version = required_go(&module).expect("go.mod is there");
             assert!(version.starts_with("1."), "{version}");

@@ -5,9 +5,11 @@ mod bench;
 mod ci;
 mod cmd;
 mod e2e;
+mod field_table;
 mod go;
 mod interleavings;
 mod mutants;
+mod recorded_requests;
 mod sim;
 mod tidy;
 mod wire_table;
@@ -65,9 +67,19 @@ const TASKS: &[Task] = &[
         run: allocations::run,
     },
     Task {
+        name: "recorded-requests",
+        about: recorded_requests::ABOUT,
+        run: recorded_requests::run,
+    },
+    Task {
         name: "wire-table",
         about: wire_table::ABOUT,
         run: wire_table::run,
+    },
+    Task {
+        name: "field-table",
+        about: field_table::ABOUT,
+        run: field_table::run,
     },
 ];
 

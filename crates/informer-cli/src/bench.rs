@@ -61,6 +61,8 @@ pub(crate) async fn run(what: &BenchCommand) -> anyhow::Result<ExitCode> {
         forms::run(args.fetch.form, args.fetch.wire, &resource, bench).await
     };
     tokio::select! {
+        // A result counts, however late.
+        biased;
         line = measured => json::line(&line?)?,
         error = hopeless(troubles) => return Err(error),
         () = tokio::time::sleep(args.timeout) => {
@@ -144,6 +146,8 @@ impl Job for Bench<'_> {
         let started = Instant::now();
         informer.start()?;
         let objects = tokio::select! {
+            // Once synced, an end is no failure.
+            biased;
             synced = handler.synced() => {
                 synced.context("informer ended")?;
                 informer.store().len()

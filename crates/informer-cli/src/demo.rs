@@ -122,6 +122,8 @@ impl Demo {
         let mut summaries = interval(SUMMARY);
         loop {
             tokio::select! {
+                // The end first, and frames before events, of which there may always be more.
+                biased;
                 () = &mut end => return Ok(()),
                 outcome = &mut synced, if !is_synced => {
                     outcome?;
@@ -129,13 +131,13 @@ impl Demo {
                     let cached = self.informer.store().snapshot();
                     self.printer.print(&synced_line(&cached, self.started.elapsed()))?;
                 }
-                Some(event) = self.events.next() => self.show(&event)?,
                 _ = frames.tick(), if self.is_live() => {
                     let extra = self.summary();
                     let received = self.informer.store().len();
                     self.printer.draw(received, Some(self.pods), &extra);
                 }
                 _ = summaries.tick(), if self.is_plain() => self.say(&self.summary().join("; "))?,
+                Some(event) = self.events.next() => self.show(&event)?,
             }
         }
     }

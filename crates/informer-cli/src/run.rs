@@ -112,11 +112,9 @@ impl<K: Object> Run<K> {
         frames.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             tokio::select! {
+                // Events last: there may always be more of them, and the rest is rare.
+                biased;
                 () = &mut end => return Ok(Ended::Stopped),
-                event = self.events.next() => match event {
-                    Some(event) => print_event(printer, &event)?,
-                    None => return Err(self.why_ended().await),
-                },
                 outcome = &mut synced, if !is_synced => {
                     outcome.context("informer ended")?;
                     is_synced = true;
@@ -134,6 +132,10 @@ impl<K: Object> Run<K> {
                     anyhow::bail!("not synced within {limit:?}: {}", self.obstacle());
                 }
                 _ = frames.tick() => printer.draw(self.received.load(Ordering::Relaxed), None, &[]),
+                event = self.events.next() => match event {
+                    Some(event) => print_event(printer, &event)?,
+                    None => return Err(self.why_ended().await),
+                },
             }
         }
     }

@@ -21,6 +21,7 @@ pub(crate) fn end(run_for: Option<Duration>) -> anyhow::Result<impl Future<Outpu
             }
         };
         tokio::select! {
+            biased;
             () = limit => {}
             () = signalled => {}
         }
@@ -50,6 +51,7 @@ fn signalled() -> std::io::Result<impl Future<Output = ()> + Send> {
     let mut interrupt = signal(SignalKind::interrupt())?;
     Ok(async move {
         tokio::select! {
+            biased;
             _ = terminate.recv() => {}
             _ = interrupt.recv() => {}
         }

@@ -20,6 +20,7 @@ pub(crate) async fn run(args: &WatchArgs) -> anyhow::Result<ExitCode> {
     connect::check(&args.selection)?;
     let connection = args.connection.clone();
     let client = tokio::select! {
+        biased;
         // It reads files, which may take its time.
         client = tokio::task::spawn_blocking(move || connect::client(&connection)) => client??,
         () = &mut end => return never_started(&mut Printer::new(args.output, &args.resource)),
@@ -33,6 +34,7 @@ pub(crate) async fn run(args: &WatchArgs) -> anyhow::Result<ExitCode> {
             Duration::MAX
         };
         tokio::select! {
+            biased;
             found = connect::resource(&client, &args.resource, &mut print) => Some(found?),
             () = tokio::time::sleep(limit) => {
                 anyhow::bail!("not synced within {limit:?}: cannot find out what {:?} is", args.resource)

@@ -13,6 +13,7 @@ use serde::de::DeserializeOwned;
 
 use crate::client::Client;
 use crate::error::Error;
+use crate::field_validation::FieldValidation;
 use crate::request::RequestBuilder;
 use crate::write_log::Write;
 
@@ -44,6 +45,7 @@ pub struct Api<K> {
     namespace: Option<String>,
     subresource: Option<String>,
     field_manager: Option<String>,
+    field_validation: Option<FieldValidation>,
     dry_run: bool,
     types: PhantomData<fn() -> K>,
 }
@@ -58,6 +60,7 @@ impl<K> Api<K> {
             namespace: None,
             subresource: None,
             field_manager: None,
+            field_validation: None,
             dry_run: false,
             types: PhantomData,
         }
@@ -102,6 +105,13 @@ impl<K> Api<K> {
         self
     }
 
+    /// Sets what the server does with fields of a written object that it does not know. The default is the server's.
+    #[must_use]
+    pub const fn field_validation(mut self, how: FieldValidation) -> Self {
+        self.field_validation = Some(how);
+        self
+    }
+
     /// Sets whether the server only checks writes and deletes, answers, and stores nothing.
     #[must_use]
     pub const fn dry_run(mut self, dry_run: bool) -> Self {
@@ -142,6 +152,8 @@ impl<K> Api<K> {
                 .clone()
                 .map(|name| ("fieldManager", name)),
         );
+        let validation = self.field_validation.map(|how| format!("{how:?}"));
+        pairs.extend(validation.map(|how| ("fieldValidation", how)));
         pairs.extend(self.dry_run.then(|| ("dryRun", "All".to_owned())));
         pairs
     }

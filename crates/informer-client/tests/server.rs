@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 
 async fn server() -> (ApiServer, Client) {
     let server = ApiServer::builder()
+        .create_namespaces(true)
         .resource(ResourceType::new("demo.example", "v1", "Widget", "widgets"))
         .start()
         .await

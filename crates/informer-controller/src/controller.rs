@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::future::{Future, IntoFuture};
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::reconcile::{Action, ReconcileError, ReconcileRequest};
 use crate::source::EventSource;
-use crate::status::{ControllerPhase, ControllerStatus, Record};
+use crate::status::{ControllerPhase, ControllerStatus, Record, SourceStatus};
 use crate::worker::Worker;
 use crate::writes::{Caretaker, WRITE_DEADLINE, Writes};
 
@@ -51,10 +52,9 @@ pub struct Controller {
 
 /// An event source that is watched.
 struct Watched {
-    informer: Arc<str>,
     synced: Wait,
-    /// Dropped with the controller, which removes the handler.
-    registration: Registration,
+    /// Removed with the controller.
+    status: SourceStatus,
 }
 
 /// Why a controller ended with an error.
@@ -164,12 +164,12 @@ impl Controller {
     pub fn watch<K: Object>(mut self, source: EventSource<K>) -> Result<Self, RunError> {
         let informer = source.informer().clone();
         let writes = Arc::clone(&self.writes);
-        let registration = source.feed(self.queue.clone(), self.record.clone(), writes)?;
+        let status = source.feed(self.queue.clone(), self.record.clone(), writes)?;
         self.writes.add_cache(Arc::new(informer.clone()));
+        self.record.add_source(status.clone());
         self.sources.push(Watched {
-            informer: informer.name().into(),
+            status,
             synced: Box::new(move |limit| informer.synced().deadline(limit).into_future().boxed()),
-            registration,
         });
         Ok(self)
     }
@@ -216,7 +216,7 @@ impl Controller {
         synced?;
         let workers = self.workers.clamp(1, MAX_WORKERS);
         tracing::info!(controller = &*self.record.name, workers, "reconciling");
-        self.record.enter(ControllerPhase::Reconciling);
+        self.record.begin_reconciling(workers);
         let reconcile = Arc::new(reconcile);
         let mut group = JoinSet::new();
         for _ in 0..workers {
@@ -234,20 +234,24 @@ impl Controller {
             queue: self.queue.clone(),
             deadline: self.write_deadline,
         };
+        let mut slow = pin!(self.record.warn_of_slow());
         let ended = tokio::select! {
             biased;
             () = stop.cancelled() => Ok(()),
             error = self.source_ended() => Err(error),
             () = join(&mut group) => Ok(()),
-            () = self.record.warn_of_slow() => Ok(()),
+            () = &mut slow => Ok(()),
             () = caretaker.run() => Ok(()),
         };
         self.queue.shut_down();
         self.queue.clear();
-        if tokio::time::timeout(self.grace, join(&mut group))
-            .await
-            .is_err()
-        {
+        let in_time = tokio::select! {
+            biased;
+            () = join(&mut group) => true,
+            () = tokio::time::sleep(self.grace) => false,
+            () = slow => false,
+        };
+        if !in_time {
             tracing::warn!(
                 controller = &*self.record.name,
                 "reconciles dropped: not ended within the grace period"
@@ -267,9 +271,10 @@ impl Controller {
         let caches = self.sources.iter().map(|source| (source.synced)(limit));
         try_join_all(caches).await.map_err(not_synced)?;
         let left = limit.saturating_sub(began.elapsed());
-        let handlers = self.sources.iter().map(|source| {
-            let synced = source.registration.synced().deadline(left);
-            synced.into_future()
+        let synced = |registration: &Registration| registration.synced().deadline(left);
+        let handlers = self.sources.iter().filter_map(|source| {
+            let synced = source.status.ask(synced)?;
+            Some(synced.into_future())
         });
         try_join_all(handlers).await.map_err(not_synced)?;
         Ok(())
@@ -280,9 +285,9 @@ impl Controller {
         if self.sources.is_empty() {
             return std::future::pending().await;
         }
-        let ends = self.sources.iter().map(|source| {
-            let ended = source.registration.ended().into_future();
-            ended.map(|reason| (Arc::clone(&source.informer), reason))
+        let ends = self.sources.iter().filter_map(|source| {
+            let ended = source.status.ask(Registration::ended)?.into_future();
+            Some(ended.map(|reason| (Arc::from(source.status.informer()), reason)))
         });
         let (informer, reason) = select_all(ends).await.0;
         let controller = Arc::clone(&self.record.name);
@@ -316,6 +321,9 @@ async fn join(group: &mut JoinSet<()>) {
 
 impl Drop for Controller {
     fn drop(&mut self) {
+        for source in &self.sources {
+            source.status.remove();
+        }
         self.writes.close();
         self.record.enter(ControllerPhase::Stopped);
     }

@@ -10,6 +10,7 @@ use crate::conflict::retry_on_conflict;
 /// The next step for an object with respect to a finalizer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
+#[must_use = "each step but `Leave` asks for something to be done"]
 pub enum FinalizerStep {
     /// The object exists without the finalizer: [add it](Finalizer::add) before anything else.
     Add,

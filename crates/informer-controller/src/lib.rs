@@ -51,24 +51,36 @@
 //! - Initial objects and resyncs have a lower priority than changes, and do not starve.
 //! - After a stop no reconcile is started, and running ones may end.
 //! - It ends with an error when a cache is not synced in time, and when one of its informers or event sources ends.
-//! - [`ControllerStatus`] shows what it does: which reconciles run and since when, failures, the last error.
+//! - [`ControllerStatus`] shows what it does: its sources, which reconciles run and since when, which keys fail, why, and
+//!   when they are tried again.
 //!
 //! # Leading
 //!
 //! A replica that does not lead watches its event sources already, so that its queue and caches are ready. Run the
-//! controller as the work of an elector:
+//! controller as the work of an elector, and let it write with a client that passes requests only under the lease: a
+//! reconcile that was frozen, or hangs, must not write when another replica leads.
 //!
 //! ```no_run
-//! # use informer_client::Client;
+//! # use informer_client::{Api, Client};
 //! # use informer_controller::{Action, Controller, ReconcileRequest};
 //! # use informer_leader_election::{ElectionConfig, HttpLeaseLock, LeaderElector};
+//! # use k8s_openapi::api::apps::v1::ReplicaSet;
 //! # use tokio_util::sync::CancellationToken;
 //! # async fn example(client: Client, controller: Controller, stop: CancellationToken) -> Result<(), Box<dyn std::error::Error>> {
-//! let lock = HttpLeaseLock::new(client, "kube-system", "my-controller");
+//! let lock = HttpLeaseLock::new(client.clone(), "kube-system", "my-controller");
 //! let elector = LeaderElector::new(lock, ElectionConfig::new("pod-7f9c"))?;
+//! let gated = client.gated(elector.gate());
 //! let led = elector
 //!     .run(&stop, |lost| async move {
-//!         controller.run(&lost, |request: ReconcileRequest| async move { Ok(Action::Done) }).await
+//!         let reconcile = move |request: ReconcileRequest| {
+//!             // Its writes are also waited for, before the key is reconciled again.
+//!             let sets = Api::<ReplicaSet>::namespaced(request.client(&gated), "shop");
+//!             async move {
+//!                 sets.delete(request.name(), &Default::default()).await?;
+//!                 Ok(Action::Done)
+//!             }
+//!         };
+//!         controller.run(&lost, reconcile).await
 //!     })
 //!     .await?;
 //! // The controller's own error.
@@ -95,4 +107,4 @@ pub use finalizer::{Finalizer, FinalizerStep};
 pub use reconcile::{Action, BoxError, ReconcileError, ReconcileRequest};
 pub use recorder::{EventRecorder, EventType, ObjectReference, RecorderError};
 pub use source::EventSource;
-pub use status::{ControllerPhase, ControllerStatus, RunningReconcile};
+pub use status::{ControllerPhase, ControllerStatus, FailingKey, RunningReconcile, SourceStatus};

@@ -80,6 +80,7 @@ const MIN_DELAY: Duration = Duration::from_millis(100);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 #[doc(alias = "reconcile.Result")]
+#[must_use = "it does nothing unless a reconcile returns it"]
 pub enum Action {
     /// Reconcile it at its next event.
     Done,

@@ -7,12 +7,12 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use informer_reflector::__private::panic_message;
-use informer_shared::{Cause, Event, Registration, RunError, SharedInformer};
+use informer_shared::{Cause, Event, RunError, SharedInformer};
 use informer_store::{Object, ObjectKey, ObjectMetadata};
 use informer_wire::Resource;
 use informer_workqueue::{Priority, WorkQueue};
 
-use crate::status::Record;
+use crate::status::{Queued, Record, SourceStatus};
 use crate::writes::Writes;
 
 type Keys<K> = Box<dyn FnMut(&K, &mut dyn FnMut(ObjectKey)) + Send>;
@@ -148,7 +148,7 @@ impl<K: Object> EventSource<K> {
         queue: WorkQueue<ObjectKey>,
         record: Record,
         writes: Arc<Writes>,
-    ) -> Result<Registration, RunError> {
+    ) -> Result<SourceStatus, RunError> {
         let Self {
             informer,
             mut keys,
@@ -160,6 +160,8 @@ impl<K: Object> EventSource<K> {
             informer: informer.name().into(),
         };
         let mut found = BTreeSet::new();
+        let (name, queued) = (informer.name().into(), Queued::default());
+        let counts = queued.clone();
         let registration = informer
             .handler()
             .name(format!("controller {}", record.name))
@@ -174,6 +176,7 @@ impl<K: Object> EventSource<K> {
                 if drops_deleted && matches!(event, Event::Deleted { .. }) {
                     queue.remove(&key);
                     writes.unpark(&key);
+                    record.not_failing(&key);
                     return ready(());
                 }
                 let old = match &event {
@@ -186,10 +189,11 @@ impl<K: Object> EventSource<K> {
                 let priority = priority(&event);
                 while let Some(key) = found.pop_first() {
                     queue.add_with_priority(key, priority);
+                    counts.count();
                 }
                 ready(())
             });
-        registration.map(Registration::scoped)
+        Ok(SourceStatus::new(name, queued, registration?.scoped()))
     }
 }
 

@@ -9,10 +9,11 @@ use futures_util::FutureExt;
 use informer_reflector::__private::{chain, panic_message};
 use informer_store::ObjectKey;
 use informer_workqueue::{Work, WorkQueue, WorkResult};
+use tokio::time::Instant;
 use tracing::Instrument;
 
 use crate::reconcile::{Action, ReconcileError, ReconcileRequest};
-use crate::status::Record;
+use crate::status::{FailingKey, Record};
 use crate::writes::Writes;
 
 /// From this conflict in a row on they are logged as warnings: others are not just a moment faster.
@@ -69,6 +70,7 @@ impl Worker {
         drop(running);
         let failure = match result {
             Ok(action) => {
+                self.record.not_failing(&key);
                 work.finish(action.outcome());
                 return;
             }
@@ -107,7 +109,9 @@ impl Worker {
 
     /// Logs and counts a failure: of which key, the how manieth in a row, and when it is retried.
     fn report(&self, key: &ObjectKey, failure: &Failure, failures: u32, retry: Option<Duration>) {
-        let (controller, key) = (&*self.record.name, key.as_str());
+        let (controller, failing) = (&*self.record.name, key);
+        let key = failing.as_str();
+        let next_try = retry.and_then(|delay| Instant::now().checked_add(delay));
         let retry = retry.map_or_else(
             || "at its next event".to_owned(),
             |delay| format!("in {delay:?}"),
@@ -159,6 +163,11 @@ impl Worker {
                 format!("took longer than {limit:?}")
             }
         };
-        self.record.failed(format!("{key}: {text}"));
+        self.record.failed(FailingKey {
+            key: failing.clone(),
+            failures,
+            error: text.into(),
+            next_try,
+        });
     }
 }

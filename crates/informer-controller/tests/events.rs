@@ -5,11 +5,11 @@ mod support;
 use std::time::Duration;
 
 use informer_controller::{EventRecorder, EventType, ObjectReference, RecorderError};
-use informer_testkit::{Fault, RequestMatcher, Status, Verb};
+use informer_testkit::{ApiServer, Fault, RequestMatcher, Status, Verb};
 use informer_wire::StaticResource;
 use k8s_openapi::api::core::v1::ConfigMap;
 use serde_json::json;
-use support::{LIMIT, map, server, until};
+use support::{LIMIT, map, server, shop, until};
 
 #[tokio::test]
 async fn events_are_written_and_repetitions_counted_in_series() {
@@ -89,6 +89,28 @@ fn reference(name: &str) -> ObjectReference {
     map.metadata.name = Some(name.to_owned());
     map.metadata.namespace = Some("shop".to_owned());
     ObjectReference::of(&ConfigMap::resource(), &map)
+}
+
+// The limit of one event is its own: not the time for which others had all permits.
+#[tokio::test(start_paused = true)]
+async fn event_that_waits_for_a_permit_keeps_its_time() {
+    let server = ApiServer::builder().create_namespaces(true).in_memory();
+    shop(&server);
+    let recorder =
+        EventRecorder::new(server.client(), "example.org/test", "one").expect("good names");
+    // Three rounds of all permits, each as long as a request may take.
+    server.fail(RequestMatcher::verb(Verb::Create), Fault::HoldOpen, 24);
+    for number in 0..25 {
+        let about = reference(&format!("m{number}"));
+        recorder.record(&about, EventType::Normal, "Seen", "Look", "words");
+    }
+    let hour = Duration::from_secs(3600);
+    recorder.flush(hour).await.expect("in time");
+    let events = server.list("events.events.k8s.io", "default");
+    let events = events
+        .into_iter()
+        .chain(server.list("events.events.k8s.io", "shop"));
+    assert_eq!(events.flatten().count(), 25, "{} failed", recorder.failed());
 }
 
 // An event that a server throttles for long holds up no other, nor the end of the program.

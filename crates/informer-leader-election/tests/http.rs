@@ -13,7 +13,11 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use tokio_util::sync::CancellationToken;
 
 async fn server() -> (ApiServer, Client) {
-    let server = ApiServer::start().await.expect("a server");
+    let server = ApiServer::builder()
+        .create_namespaces(true)
+        .start()
+        .await
+        .expect("a server");
     let client = Client::new(Connection::new(Cluster::new(&server.url()).expect("a URL")))
         .expect("a client");
     (server, client)
@@ -181,7 +185,11 @@ fn server_apart() -> (ApiServer, std::thread::JoinHandle<()>, CancellationToken)
             .enable_all()
             .build();
         runtime.expect("a runtime").block_on(async {
-            let server = ApiServer::start().await.expect("a server");
+            let server = ApiServer::builder()
+                .create_namespaces(true)
+                .start()
+                .await
+                .expect("a server");
             send.send(server).expect("the test waits for it");
             until.cancelled().await;
         });

@@ -35,7 +35,11 @@ async fn create(maps: &Api<ConfigMap>, name: &str) -> ResourceVersion {
 #[tokio::test]
 async fn reflector_follows_over_kubes_client() {
     for mode in [ListMode::List, ListMode::Stream] {
-        let server = ApiServer::start().await.unwrap();
+        let server = ApiServer::builder()
+            .create_namespaces(true)
+            .start()
+            .await
+            .unwrap();
         let client = over_kube(&server);
         let maps = Api::<ConfigMap>::namespaced(client.clone(), "shop");
         for number in 0..25 {
@@ -67,7 +71,11 @@ async fn reflector_follows_over_kubes_client() {
 
 #[tokio::test]
 async fn errors_and_discovery_work_over_kubes_client() {
-    let server = ApiServer::start().await.unwrap();
+    let server = ApiServer::builder()
+        .create_namespaces(true)
+        .start()
+        .await
+        .unwrap();
     let client = over_kube(&server);
     let maps = Api::<ConfigMap>::namespaced(client.clone(), "shop");
     assert!(maps.get("gone").await.unwrap_err().is_not_found());

@@ -8,11 +8,14 @@ use std::time::Duration;
 use informer_wire::WallClock;
 use tokio::net::TcpListener;
 
+use crate::actors::Actors;
 use crate::fault::{Fault, FaultRule, RequestMatcher};
 use crate::model::{Cluster, ClusterOptions};
+use crate::request::RecordedBodies;
 use crate::resource::ResourceType;
 use crate::server::ApiServer;
 use crate::shared::Shared;
+use crate::virtual_time;
 
 /// The longest time of anything: a year. No clock adds up endless times.
 pub(crate) const LONGEST: Duration = Duration::from_secs(365 * 24 * 3600);
@@ -25,6 +28,7 @@ pub(crate) struct Settings {
     pub(crate) slow_watch_grace: Duration,
     pub(crate) token: Option<String>,
     pub(crate) protobuf: bool,
+    pub(crate) recorded_bodies: RecordedBodies,
 }
 
 impl fmt::Debug for Settings {
@@ -68,6 +72,7 @@ pub struct ApiServerBuilder {
     cluster: Option<Cluster>,
     faults: Vec<FaultRule>,
     clock: WallClock,
+    actors: Actors,
 }
 
 impl Default for ApiServerBuilder {
@@ -80,6 +85,7 @@ impl Default for ApiServerBuilder {
                 slow_watch_grace: Duration::from_secs(2),
                 token: None,
                 protobuf: true,
+                recorded_bodies: RecordedBodies::default(),
             },
             // UIDs differ between servers unless a seed says otherwise, as in real clusters.
             options: ClusterOptions {
@@ -90,6 +96,7 @@ impl Default for ApiServerBuilder {
             cluster: None,
             faults: Vec::new(),
             clock: WallClock::system(),
+            actors: Actors::default(),
         }
     }
 }
@@ -154,6 +161,12 @@ impl ApiServerBuilder {
         self
     }
 
+    /// Sets of which requests the log keeps the bodies; of none by default.
+    pub fn recorded_bodies(mut self, bodies: RecordedBodies) -> Self {
+        self.settings.recorded_bodies = bodies;
+        self
+    }
+
     /// Refuses every request without this bearer token with 401.
     pub fn token(mut self, token: impl Into<String>) -> Self {
         self.settings.token = Some(token.into());
@@ -199,6 +212,13 @@ impl ApiServerBuilder {
         self
     }
 
+    /// Sets which other programs of a cluster run beside the server. By default namespaces are emptied and pods end.
+    /// Those with a delay need a tokio runtime from the start, also [in memory](Self::in_memory).
+    pub fn actors(mut self, actors: Actors) -> Self {
+        self.actors = actors;
+        self
+    }
+
     /// Builds a server without a socket, which only clients [in this process](ApiServer::service) reach. Its waits are
     /// tokio's: in a runtime whose time is paused, hours pass in a moment and every run is repeatable, down to the order of
     /// events; the stamps too, with a [`TestClock`](crate::TestClock). Its address has port 0.
@@ -212,7 +232,7 @@ impl ApiServerBuilder {
         for resource in self.resources {
             cluster.register(resource);
         }
-        let shared = Shared::new(cluster, self.settings, self.clock);
+        let shared = Shared::new(cluster, self.settings, self.clock, self.actors);
         for rule in self.faults {
             shared.faults.lock().push(rule);
         }
@@ -222,8 +242,14 @@ impl ApiServerBuilder {
     /// Starts the server on the current tokio runtime.
     ///
     /// # Errors
-    /// When the address cannot be listened on.
+    /// When the address cannot be listened on. When tokio's time is paused: the clock would leap over the time that bytes
+    /// need on a socket, so that waits end before anything is received. Use [`Self::in_memory`] there.
     pub async fn start(self) -> io::Result<ApiServer> {
+        if virtual_time::is_paused() {
+            let why = "sockets do not work in paused time, which leaps over what they wait for; use \
+                       `ApiServerBuilder::in_memory` and `ApiServer::service`, or do not pause the time";
+            return Err(io::Error::new(io::ErrorKind::Unsupported, why));
+        }
         let listener = TcpListener::bind(self.address).await?;
         ApiServer::serve(listener, self.shared())
     }

@@ -43,43 +43,71 @@
 //!   new; whole, as metadata, or as a table.
 //! - **Watches** with bookmarks, timeouts, streaming lists (`sendInitialEvents`), a window of
 //!   history, selectors that objects enter and leave, and the end of watchers that do not read.
-//! - **Writes**: create, replace, JSON, merge and strategic merge patch, delete with finalizers
-//!   and preconditions, deletion of collections, the `/status` subresource, dry runs. Namespaces
-//!   are created when needed, and deleted with their contents.
-//! - **`kubectl`** works against it: discovery, `get`, `apply`, `delete`; see
-//!   [`ApiServer::kubeconfig`].
+//! - **Writes**: create, replace, JSON, merge and strategic merge patch, server-side apply with the owners of
+//!   fields, delete with finalizers, preconditions, propagation policies and grace periods, deletion of
+//!   collections, dry runs. A test's own writes make their namespace, requests find it missing.
+//! - **Schemas**: custom resources are pruned, defaulted and validated by the schema of their definition, in a real
+//!   server's words, and each served version shows the stored object in its own shape. Requests drop unknown fields of
+//!   every kind, with a warning or a refusal as their `fieldValidation` says; methods of the server write objects of
+//!   built-in kinds as they are.
+//! - **Bodies** in JSON, YAML and protobuf; what cannot be read is refused in a real server's words.
+//! - **Subresources**: `/status`, `/scale` (also of custom resources), `/finalize` of namespaces, evictions that spend
+//!   disruption budgets, bindings, tokens; reviews of access, which allow everything.
+//! - **Actors**, which do what other programs of a cluster do: deleted namespaces are emptied and
+//!   deleted pods end; by choice garbage is collected and pods start. See [`Actors`].
+//! - **`kubectl`** works against it: `cargo xtask e2e kubectl` compares what 200 of its commands say with what they say
+//!   of a real server, to the columns of tables and the fields of `explain`; see [`ApiServer::kubeconfig`].
 //! - **Faults**: one [`Fault`] for each request that fits a [`RequestMatcher`];
 //!   [`ApiServer::end_watches`] for the streams that are open.
 //! - **Replicas** that are behind, and **rewinds** of the whole history.
 //! - **Virtual time**: without a socket ([`ApiServerBuilder::in_memory`]) and under a paused clock, the
-//!   same server is a [`ListerWatcher`](informer_reflector::ListerWatcher) for simulations.
+//!   same server is a [tower service](ApiServer::service) for the clients of whole programs, and a
+//!   [`ListerWatcher`](informer_reflector::ListerWatcher). The time of day is that of a [`TestClock`].
+//! - **Processes** of a simulation: clients with [names](ApiServer::service_as), each with its own replica, faults, and
+//!   [end](ApiServer::fence).
+//! - **Between requests**: one is [held](ApiServer::hold_next) until the test lets it go, or code
+//!   [runs](ApiServer::before_next) before it is handled; verbs are [forbidden](ApiServer::forbid), as by RBAC.
+//! - **For assertions**: typed [objects](ApiServer::objects), waits that say what they saw last ([`eventually`],
+//!   [`ApiServer::until`]), the log of [requests](ApiServer::requests), with bodies if [wanted](RecordedBodies).
 //! - **A workload**: [`Workload`] fills the server with realistic pods and keeps changing them.
 //!
 //! # What it does not do
 //!
-//! There is no TLS, no compression and no YAML. It sends protobuf, but accepts none: a request with it is
-//! answered with 415, which rules out those commands of `kubectl` that send typed objects, such as
-//! `kubectl create configmap`. There is no authorisation beyond one bearer
-//! token, no admission, no validation against schemas, no conversion between versions, no
-//! subresource but `/status`, no garbage collection by owner references, and no controller runs.
-//! Objects get few defaults: the phase of pods and namespaces. Server-side apply merges without
-//! keeping track of owners; managed fields are stored as they are sent. The core group's events
+//! There is no TLS and no compression. Custom resources, their definitions and API services are not taken in protobuf.
+//! There is no authorisation beyond one bearer token, no admission, and no controller of workloads runs: deployments,
+//! stateful sets and jobs make no pods. Built-in kinds are checked as to their fields' types and their metadata, not
+//! further. Its OpenAPI has fields and types, without descriptions.
+//! Rules in CEL (`x-kubernetes-validations`) are not evaluated, definitions are not converted by webhooks, and unknown
+//! fields of a definition itself are kept. An open watch goes on in the schema that its resource had when it began.
+//! Built-in objects get few defaults: the phase of pods and namespaces. Owners of fields are tracked for writes by
+//! request from an object's creation on, for a test's own writes once the object was applied to. The core group's events
 //! and those of `events.k8s.io` are two resources here. A revision that lies ahead is refused at
 //! once; a real server waits for it up to 3 seconds first.
+//!
+//! # Features
+//!
+//! | feature | adds |
+//! |---|---|
+//! | `client` | `ApiServer::client`: the client of `informer-client` over the server in memory |
 //!
 //! # The model
 //!
 //! Under the HTTP layer lies [`model`]: plain data without I/O and without a clock, which can be
 //! driven directly, for instance by a simulation.
 
+mod actors;
+mod apply;
 mod builder;
 mod builtin;
 #[cfg(feature = "client")]
 mod client;
 mod clients;
 mod clock;
+mod definition;
 mod encode;
 mod fault;
+mod fields;
+mod hooks;
 mod http;
 mod listener;
 mod managed_fields;
@@ -87,10 +115,12 @@ mod memory;
 pub mod model;
 mod patch;
 pub mod protobuf;
+mod rare;
 mod replicas;
 mod request;
 mod request_body;
 mod resource;
+mod rights;
 mod schema;
 mod selector;
 mod server;
@@ -100,17 +130,25 @@ pub mod status;
 mod strategy;
 mod table;
 mod time;
+mod typed;
+mod virtual_resource;
+mod virtual_time;
+mod wait;
 mod workload;
 
+pub use self::actors::Actors;
 pub use self::builder::ApiServerBuilder;
 pub use self::clock::TestClock;
 pub use self::fault::{Answer, Fault, RequestMatcher};
+pub use self::hooks::HeldRequest;
 pub use self::memory::{MemoryBody, MemoryList, MemoryListerWatcher, MemoryWatch};
-pub use self::request::{RequestRecord, Verb};
+pub use self::request::{RecordedBodies, RequestRecord, Verb};
 pub use self::resource::ResourceType;
 pub use self::schema::FieldValidation;
 pub use self::server::{ApiServer, StreamEnd};
 pub use self::service::{ApiService, ServiceBody};
+pub use self::typed::Objects;
+pub use self::wait::{NotYet, eventually};
 pub use self::workload::{Changes, RunningWorkload, Workload};
 // Part of our interface, so that tests need not depend on the crate that has them.
 pub use informer_wire::{

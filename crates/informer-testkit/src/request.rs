@@ -3,7 +3,9 @@
 use std::collections::VecDeque;
 use std::time::SystemTime;
 
+use bytes::Bytes;
 use percent_encoding::percent_decode_str;
+use serde_json::Value;
 
 /// The verb of a request, as in Kubernetes' authorisation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -29,8 +31,46 @@ pub enum Verb {
     Other,
 }
 
+impl Verb {
+    /// Returns the word that Kubernetes' authorisation has for it; that of HTTP's method in small letters for others.
+    pub(crate) fn word(self, method: &str) -> String {
+        match self {
+            Self::Other => method.to_ascii_lowercase(),
+            Self::DeleteCollection => "deletecollection".to_owned(),
+            known => format!("{known:?}").to_ascii_lowercase(),
+        }
+    }
+}
+
+/// Of which requests the log keeps the bodies.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum RecordedBodies {
+    /// Of none.
+    #[default]
+    None,
+    /// Of all but those for Secrets and reviews of tokens.
+    WithoutSecrets,
+    /// Of all.
+    All,
+}
+
+impl RecordedBodies {
+    pub(crate) fn has(self, request: &RequestRecord) -> bool {
+        let is_secret = matches!(
+            (request.group.as_str(), request.resource.as_str()),
+            ("", "secrets") | ("authentication.k8s.io", "tokenreviews")
+        );
+        match self {
+            Self::None => false,
+            Self::WithoutSecrets => !is_secret,
+            Self::All => true,
+        }
+    }
+}
+
 /// One request that the server received. It holds no headers but the two that are named here, and
-/// no body, so no credentials.
+/// a body only by [choice](crate::ApiServerBuilder::recorded_bodies), so no credentials.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RequestRecord {
@@ -63,6 +103,8 @@ pub struct RequestRecord {
     pub user_agent: String,
     /// The `Accept` header.
     pub accept: String,
+    /// The body, which may be empty; `None` if the log [keeps none](crate::ApiServerBuilder::recorded_bodies).
+    pub body: Option<Bytes>,
 }
 
 impl RequestRecord {
@@ -109,7 +151,13 @@ impl RequestRecord {
             subresource: String::new(),
             user_agent: String::new(),
             accept: String::new(),
+            body: None,
         }
+    }
+
+    /// Returns the body, if it was kept and is JSON.
+    pub fn json(&self) -> Option<Value> {
+        serde_json::from_slice(self.body.as_ref()?).ok()
     }
 
     /// Returns the first value of a query parameter.

@@ -75,7 +75,7 @@ impl ApiServer {
     /// Starts a server with the defaults on a free port.
     ///
     /// # Errors
-    /// When no socket can be opened on loopback.
+    /// When no socket can be opened on loopback, or tokio's time is paused.
     pub async fn start() -> io::Result<Self> {
         Self::builder().start().await
     }
@@ -89,6 +89,7 @@ impl ApiServer {
         let address = listener.local_addr()?;
         let shared = Arc::new(shared);
         let task = tokio::spawn(accept(listener, shared.clone()));
+        shared.start_actors(&tokio::runtime::Handle::current());
         Ok(Self {
             shared,
             address,
@@ -98,8 +99,12 @@ impl ApiServer {
 
     /// Makes a server without a socket.
     pub(crate) fn unconnected(shared: Shared) -> Self {
+        let shared = Arc::new(shared);
+        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+            shared.start_actors(&runtime);
+        }
         Self {
-            shared: Arc::new(shared),
+            shared,
             address: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
             task: None,
         }
@@ -205,7 +210,8 @@ impl ApiServer {
         })
     }
 
-    /// Deletes an object; one with finalizers is only marked. Returns its last version.
+    /// Deletes an object; one with finalizers is only marked. Returns its last version. A pod goes at once, as after its
+    /// grace period: a test that wants to see it end deletes it by a request.
     ///
     /// # Errors
     /// Those of the server, such as 404.
@@ -374,7 +380,9 @@ impl ApiServer {
             let _ = task.await;
         }
         let empty = Cluster::new(&ClusterOptions::default(), Timestamp::UNIX_EPOCH);
-        std::mem::replace(&mut *self.shared.cluster.lock(), empty)
+        let mut cluster = std::mem::replace(&mut *self.shared.cluster.lock(), empty);
+        cluster.want_changes(false);
+        cluster
     }
 }
 

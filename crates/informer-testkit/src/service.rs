@@ -22,6 +22,9 @@ impl ApiServer {
     /// `informer_client::Client::from_service`. Requests meet the same faults as over HTTP, but no socket, thread or
     /// blocking call, so tokio's clock may be paused, and the runtime needs no I/O.
     ///
+    /// Where the time is paused, a request from another runtime panics: a paused clock leaps over what other threads do, so
+    /// that requests would seem to take hours.
+    ///
     /// The service adds the server's token. It belongs to no client of a name.
     pub fn service(&self) -> ApiService {
         self.service_as("")
@@ -68,6 +71,7 @@ where
         let (shared, client) = (self.shared.clone(), self.client.to_string());
         let fence = self.fence.clone();
         Box::pin(async move {
+            shared.home.check();
             let exchange = serve(shared, client, request);
             let answer = tokio::select! {
                 // A fenced client takes no further step.

@@ -1,20 +1,26 @@
 //! The state that the in-process interface and every connection share.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use http::{HeaderValue, Request, header};
 use informer_wire::WallClock;
 use parking_lot::Mutex;
 use tokio::sync::watch;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use crate::actors::{Actors, Crew};
 use crate::builder::Settings;
 use crate::clients::Clients;
 use crate::fault::{Fault, FaultQueue};
+use crate::hooks::Hooks;
 use crate::model::{Cluster, ReplicaView};
 use crate::replicas::Replicas;
 use crate::request::{RequestLog, RequestRecord};
+use crate::rights::Rights;
 use crate::server::StreamEnd;
+use crate::virtual_time::Home;
 
 /// A request to end watches.
 #[derive(Clone, Debug, Default)]
@@ -28,9 +34,12 @@ pub(crate) struct WatchesEnd {
 /// The state of all connections.
 ///
 /// # Lock order
-/// Each lock is held for a moment and never together with another one.
+/// Each lock is held for a moment and never together with another one, but for `crew` within `cluster`.
 pub(crate) struct Shared {
     pub(crate) cluster: Mutex<Cluster>,
+    crew: Mutex<Crew>,
+    /// The time at which the actors have something to do.
+    alarm: watch::Sender<Option<Instant>>,
     pub(crate) settings: Settings,
     /// The time of day.
     pub(crate) clock: WallClock,
@@ -43,11 +52,23 @@ pub(crate) struct Shared {
     pub(crate) faults: Mutex<FaultQueue>,
     pub(crate) requests: Mutex<RequestLog>,
     pub(crate) clients: Mutex<Clients>,
+    pub(crate) hooks: Mutex<Hooks>,
+    pub(crate) rights: Mutex<Rights>,
+    pub(crate) home: Home,
 }
 
 impl Shared {
-    pub(crate) fn new(cluster: Cluster, settings: Settings, clock: WallClock) -> Self {
+    pub(crate) fn new(
+        mut cluster: Cluster,
+        settings: Settings,
+        clock: WallClock,
+        actors: Actors,
+    ) -> Self {
+        let mut crew = Crew::new(actors, &mut cluster);
+        let due = crew.step(&mut cluster, Instant::now(), clock.now());
         Self {
+            crew: Mutex::new(crew),
+            alarm: watch::Sender::new(due),
             written: watch::Sender::new(cluster.revision()),
             cluster: Mutex::new(cluster),
             settings,
@@ -58,21 +79,60 @@ impl Shared {
             faults: Mutex::default(),
             requests: Mutex::default(),
             clients: Mutex::default(),
+            hooks: Mutex::default(),
+            rights: Mutex::default(),
+            home: Home::default(),
         }
     }
 
-    /// Changes the cluster and wakes the watches.
+    /// Changes the cluster, lets the actors do what is due, and wakes the watches.
     pub(crate) fn write<R>(&self, change: impl FnOnce(&mut Cluster) -> R) -> R {
         let mut cluster = self.cluster.lock();
         let result = change(&mut cluster);
+        let due = self
+            .crew
+            .lock()
+            .step(&mut cluster, Instant::now(), self.clock.now());
         let revision = cluster.revision();
         drop(cluster);
+        self.alarm.send_if_modified(|known| {
+            let changed = *known != due;
+            *known = due;
+            changed
+        });
         self.written.send_if_modified(|known| {
             let newer = revision > *known;
             *known = revision.max(*known);
             newer
         });
         result
+    }
+
+    /// Starts the task that wakes the actors, if any of them has a delay.
+    pub(crate) fn start_actors(self: &Arc<Self>, runtime: &tokio::runtime::Handle) {
+        if self.crew.lock().waits() {
+            runtime.spawn(Arc::clone(self).run_actors());
+        }
+    }
+
+    /// Wakes the actors at their time, until the server ends.
+    async fn run_actors(self: Arc<Self>) {
+        let mut alarm = self.alarm.subscribe();
+        loop {
+            let due = *alarm.borrow_and_update();
+            let wait = async {
+                match due {
+                    Some(time) => tokio::time::sleep_until(time).await,
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                biased;
+                () = self.shutdown.cancelled() => return,
+                _ = alarm.changed() => {}
+                () = wait => self.write(|_| ()),
+            }
+        }
     }
 
     /// Wakes the watches although nothing was written.

@@ -2,6 +2,7 @@
 
 use informer_wire::{Status, StatusCause, StatusDetails};
 
+use crate::request::RequestRecord;
 use crate::resource::ResourceType;
 
 /// Writes a `Status` as JSON.
@@ -35,20 +36,57 @@ pub fn unauthorized() -> Status {
 
 /// Returns 403 for one verb on one resource. An empty namespace stands for the whole cluster.
 pub fn forbidden(user: &str, verb: &str, group: &str, plural: &str, namespace: &str) -> Status {
+    let why = lacks(user, verb, group, plural, namespace);
+    forbidden_object(group, plural, "", &why)
+}
+
+/// What RBAC says of a user without a right.
+fn lacks(user: &str, verb: &str, group: &str, resource: &str, namespace: &str) -> String {
     let scope = if namespace.is_empty() {
         "at the cluster scope".to_owned()
     } else {
         format!("in the namespace \"{namespace}\"")
     };
-    let message = format!(
-        "{plural}{dot}{group} is forbidden: User \"{user}\" cannot {verb} resource \"{plural}\" \
-         in API group \"{group}\" {scope}",
-        dot = if group.is_empty() { "" } else { "." },
-    );
+    format!(
+        "User \"{user}\" cannot {verb} resource \"{resource}\" in API group \"{group}\" {scope}"
+    )
+}
+
+/// 403 for one request, whose user is its client.
+pub(crate) fn forbidden_request(request: &RequestRecord) -> Status {
+    let user = match request.client.as_str() {
+        "" => "system:anonymous",
+        client => client,
+    };
+    let verb = request.verb.word(&request.method);
+    let (group, plural) = (&request.group, &request.resource);
+    let resource = match request.subresource.as_str() {
+        "" => plural.clone(),
+        subresource => format!("{plural}/{subresource}"),
+    };
+    let why = lacks(user, &verb, group, &resource, &request.namespace);
+    forbidden_object(group, plural, &request.name, &why)
+}
+
+fn forbidden_object(group: &str, plural: &str, name: &str, why: &str) -> Status {
+    let dot = if group.is_empty() { "" } else { "." };
+    let quoted = if name.is_empty() {
+        String::new()
+    } else {
+        format!(" \"{name}\"")
+    };
+    let message = format!("{plural}{dot}{group}{quoted} is forbidden: {why}");
     let mut details = StatusDetails::default();
+    details.name = name.to_owned();
     details.group = group.to_owned();
     details.kind = plural.to_owned();
     Status::failure(403, "Forbidden", message).with_details(details)
+}
+
+/// 403: a rule of the cluster, not the user's rights, forbids it.
+pub(crate) fn refused(resource: &ResourceType, name: &str, why: &str) -> Status {
+    let message = format!("{} \"{name}\" is forbidden: {why}", resource.qualified());
+    Status::failure(403, "Forbidden", message).with_details(object_details(resource, name))
 }
 
 /// Returns 404 for an unknown path: an unknown resource, or one whose definition is deleted.
@@ -132,8 +170,11 @@ pub fn invalid(group: &str, kind: &str, name: &str, causes: Vec<StatusCause>) ->
 
 /// Returns 500 with the reason `InternalError`.
 pub fn internal(message: impl Into<String>) -> Status {
-    let message = format!("Internal error occurred: {}", message.into());
-    Status::failure(500, "InternalError", message)
+    let why = message.into();
+    let message = format!("Internal error occurred: {why}");
+    let mut details = StatusDetails::default();
+    details.causes = vec![StatusCause::new("", why)];
+    Status::failure(500, "InternalError", message).with_details(details)
 }
 
 /// Returns 504: the server has not reached the requested revision.

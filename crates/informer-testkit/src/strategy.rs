@@ -137,6 +137,8 @@ const NOT_SELECTED_BY_NAMESPACE: &[(&str, &str)] = &[
     ("", "nodes"),
     ("certificates.k8s.io", "certificatesigningrequests"),
 ];
+/// Kinds of which a delete without a policy orphans the dependents (`DefaultGarbageCollectionPolicy`).
+const ORPHANING: &[(&str, &str)] = &[("", "replicationcontrollers"), ("batch", "jobs")];
 
 impl ResourceType {
     /// Whether objects have a generation. Custom resources always do.
@@ -171,6 +173,11 @@ impl ResourceType {
     /// Whether a DELETE answers with the object that was deleted.
     pub(crate) fn is_returned_when_deleted(&self) -> bool {
         !self.custom && self.is_in(RETURNED_WHEN_DELETED)
+    }
+
+    /// Whether a delete that says nothing about dependents leaves them.
+    pub(crate) fn orphans_by_default(&self) -> bool {
+        !self.custom && self.version == "v1" && self.is_in(ORPHANING)
     }
 
     /// How names look.
@@ -249,6 +256,7 @@ mod tests {
             PATH_NAMES,
             LABEL_NAMES,
             NOT_SELECTED_BY_NAMESPACE,
+            ORPHANING,
         ] {
             assert!(table.is_sorted_by(|a, b| a < b));
         }

@@ -246,5 +246,46 @@ async fn times_are_those_of_the_tests_clock() {
         .unwrap();
     let table: serde_json::Value =
         serde_json::from_slice(&table.bytes(10_000).await.unwrap()).unwrap();
-    assert_eq!(table["rows"][0]["cells"], serde_json::json!(["a", "3h"]));
+    assert_eq!(table["rows"][0]["cells"], serde_json::json!(["a", 0, "3h"]));
+}
+
+#[tokio::test(start_paused = true)]
+async fn sockets_are_refused_in_paused_time() {
+    let error = ApiServer::start().await.unwrap_err();
+    assert!(error.to_string().contains("in_memory"), "{error}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn threads_are_refused_in_paused_time() {
+    let server = server();
+    maps(&server, "").create(&map("a")).await.unwrap();
+    let maps = maps(&server, "");
+    let thread = std::thread::spawn(move || {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_time()
+            .build()
+            .unwrap();
+        runtime.block_on(async { maps.get("a").await.map(drop) })
+    });
+    let panic = thread.join().unwrap_err();
+    let text = panic.downcast_ref::<&str>().unwrap();
+    assert!(
+        text.contains("a paused clock does not wait for other threads"),
+        "{text}"
+    );
+}
+
+#[tokio::test]
+async fn threads_with_runtimes_are_fine_in_real_time() {
+    let server = server();
+    maps(&server, "").create(&map("a")).await.unwrap();
+    let maps = maps(&server, "");
+    let thread = std::thread::spawn(move || {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_time()
+            .build()
+            .unwrap();
+        runtime.block_on(async { maps.get("a").await.map(drop) })
+    });
+    thread.join().unwrap().unwrap();
 }

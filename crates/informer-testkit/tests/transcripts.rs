@@ -6,6 +6,9 @@ mod common;
 #[allow(dead_code, reason = "the harness that records them uses the rest")]
 #[path = "../../../e2e/src/parity/judge/mod.rs"]
 mod judge;
+#[allow(dead_code, reason = "the scenario uses the rest")]
+#[path = "../../../e2e/src/scenarios/kubectl/allowed.rs"]
+mod kubectl;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -66,9 +69,15 @@ async fn answer(server: &ApiServer, request: &Request) -> Answer {
     let body = request.body.clone().unwrap_or_default();
     let answer = send(server, method, &request.target, &headers, body).await;
     let body = serde_json::from_slice(&answer.body);
+    let texts = answer.headers.get_all("warning").iter();
+    let mut warnings: Vec<String> = texts
+        .filter_map(|text| text.to_str().ok().map(str::to_owned))
+        .collect();
+    warnings.sort();
     Answer {
         code: answer.code.as_u16(),
         body: body.unwrap_or_else(|_| answer.text().into()),
+        warnings,
     }
 }
 
@@ -84,6 +93,7 @@ async fn watch(server: &ApiServer, request: &Request) -> Answer {
     Answer {
         code: 200,
         body: events.into(),
+        warnings: Vec::new(),
     }
 }
 
@@ -134,6 +144,16 @@ fn page() -> String {
             "| `{operation}` | `{path}` | {} |\n",
             entry.reason
         ));
+    }
+    page.push_str(
+        "\n## kubectl\n\n\
+         `cargo xtask e2e kubectl` compares what `kubectl` says of both servers: exit codes and output, without ages, \
+         identities, versions\nand, for `explain`, descriptions. A command that says something else is here, or fails the \
+         run. This part is made of the table in\n`e2e/src/scenarios/kubectl/allowed.rs`.\n\n\
+         | command | what the test kit does |\n|---|---|\n",
+    );
+    for entry in kubectl::ALLOWED {
+        page.push_str(&format!("| `{}` | {} |\n", entry.command, entry.reason));
     }
     page
 }

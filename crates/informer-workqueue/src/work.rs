@@ -37,6 +37,7 @@ pub struct Work<T: Item> {
 /// The result of the work on an item. A newer one makes what an older one asked for void.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
+#[must_use = "it does nothing unless work is finished with it"]
 pub enum WorkResult {
     /// It succeeded. Failures before are forgotten.
     Success,

@@ -56,9 +56,11 @@ async fn main() -> anyhow::Result<()> {
     tokio::pin!(minute);
     loop {
         tokio::select! {
-            Some(event) = events.next() => println!("{event:?}"),
+            // Events last: there may always be more of them.
+            biased;
             () = &mut minute => break,
             _ = tokio::signal::ctrl_c() => break,
+            Some(event) = events.next() => println!("{event:?}"),
         }
     }
     pods.stop().await?;

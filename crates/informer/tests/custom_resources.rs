@@ -70,7 +70,11 @@ impl StaticResource for Size {
 
 /// A server that knows widgets because somebody created their definition, as kube writes it.
 async fn server() -> (ApiServer, Client) {
-    let server = ApiServer::start().await.unwrap();
+    let server = ApiServer::builder()
+        .create_namespaces(true)
+        .start()
+        .await
+        .unwrap();
     for definition in [Widget::crd(), Depot::crd()] {
         let definition = serde_json::to_value(definition).unwrap();
         server

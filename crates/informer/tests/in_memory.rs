@@ -100,16 +100,23 @@ async fn marked(server: &ApiServer, name: &str) -> Value {
         .unwrap()
 }
 
+fn server(clock: &TestClock) -> ApiServer {
+    let server = ApiServer::builder().seed(1).clock(clock).in_memory();
+    server
+        .create("namespaces", json!({"metadata": {"name": "shop"}}))
+        .unwrap();
+    server
+}
+
 fn noon() -> TestClock {
     TestClock::starting_at("2026-06-01T12:00:00Z".parse().unwrap())
 }
 
-// TESTKIT-1
 #[test]
 fn whole_program_runs_in_paused_time_without_io() {
     simulate(async {
         let clock = noon();
-        let server = ApiServer::builder().seed(1).clock(&clock).in_memory();
+        let server = server(&clock);
         let api = Api::<ConfigMap>::namespaced(server.client(), "shop");
 
         // Requests of each kind.
@@ -160,7 +167,7 @@ fn same_seed_gives_the_same_requests_at_the_same_times() {
         let writes = Arc::clone(&log);
         simulate(async move {
             let clock = noon();
-            let server = ApiServer::builder().seed(1).clock(&clock).in_memory();
+            let server = server(&clock);
             let lost = RequestMatcher::verb(Verb::Patch).client("operator-0");
             server.fail(lost, Fault::LoseResponse, 2);
             let running = start(&server, &clock, "operator-0");

@@ -1,5 +1,7 @@
 //! Makes random sequences of operations. The same seed makes the same sequence.
 
+mod owners;
+
 use std::collections::BTreeMap;
 
 use fastrand::Rng;
@@ -7,6 +9,7 @@ use serde_json::{Value, json};
 
 use super::judge::op::Op;
 use super::kinds::{KINDS, Kind};
+use super::odd;
 
 const LONGEST: usize = 40;
 const JSON: &str = "application/json";
@@ -32,9 +35,17 @@ pub(crate) fn generate(seed: u64) -> Vec<Op> {
         touched: Vec::new(),
         lists: Vec::new(),
     };
+    // Some sequences are about the owners of one object's fields.
+    let applied = chosen.iter().find(|kind| owners::is_applied(kind));
+    let about_owners = applied.filter(|_| making.chance(40));
     while making.ops.len() < length {
-        let at = making.rng.usize(..chosen.len());
-        making.step(chosen[at]);
+        match about_owners {
+            Some(kind) => making.owners_step(kind),
+            None => {
+                let at = making.rng.usize(..chosen.len());
+                making.step(chosen[at]);
+            }
+        }
     }
     making.ops
 }
@@ -50,6 +61,112 @@ struct Making {
 
 impl Making {
     fn step(&mut self, kind: &Kind) {
+        // Schemas are met by devices above all.
+        let odd = if kind.plural == "devices" { 40 } else { 5 };
+        if self.chance(odd) {
+            self.odd(kind);
+        } else {
+            self.even(kind);
+        }
+        let version = kind.plural == "devices" && self.chance(30);
+        let validation = self
+            .chance(15)
+            .then(|| self.pick(&["Ignore", "Warn", "Strict", "Nonsense"]));
+        let Some(op) = self.ops.last_mut() else {
+            return;
+        };
+        if version {
+            op.path = op
+                .path
+                .replace("parity.example/v1/", "parity.example/v1beta1/");
+            if let Some(body @ Value::Object(_)) = &mut op.body
+                && body["apiVersion"] == kind.api_version
+            {
+                body["apiVersion"] = "parity.example/v1beta1".into();
+            }
+        }
+        if let Some(validation) =
+            validation.filter(|_| matches!(&*op.method, "POST" | "PUT" | "PATCH"))
+        {
+            op.query.insert("fieldValidation".into(), validation.into());
+        }
+    }
+
+    /// Something that the schema does not like.
+    fn odd(&mut self, kind: &Kind) {
+        let target = self.target(kind);
+        let mut metadata = json!({ "name": target.name });
+        let strict = self.pick(&["", "Ignore", "Warn", "Strict", "Strict"]);
+        let version = self.symbol("rv", kind, &target);
+        let replace = self.rng.u8(..10);
+        // A version is refused on creation, whatever else is odd.
+        if let Some(version) = version.filter(|_| replace < if kind.status { 4 } else { 3 }) {
+            metadata["resourceVersion"] = version.into();
+        }
+        let object = kind.object(metadata, self.rng.u8(..3));
+        let body = odd::odd(kind, object.clone(), &mut self.rng);
+        let path = Self::path(kind, &target);
+        let op = match replace {
+            0..3 => self.send("replace odd", kind, "PUT", path, body),
+            3 if kind.status => self.send(
+                "replace odd status",
+                kind,
+                "PUT",
+                format!("{path}/status"),
+                body,
+            ),
+            4..6 => {
+                let mut body = body;
+                if let Some(fields) = body.as_object_mut() {
+                    fields.remove("apiVersion");
+                    fields.remove("kind");
+                    fields.remove("metadata");
+                }
+                let media = self.pick(&[
+                    "application/merge-patch+json",
+                    "application/strategic-merge-patch+json",
+                ]);
+                let op = self.send("patch odd", kind, "PATCH", path, body);
+                op.media = Some(media.to_owned());
+                op
+            }
+            6 => {
+                let (place, value) = match kind.plural {
+                    "devices" => ("/spec", body["spec"].clone()),
+                    _ => ("/nope", json!({ "a": 1 })),
+                };
+                let body = json!([{ "op": "add", "path": place, "value": value, "odd": 1 }]);
+                let op = self.send("patch odd", kind, "PATCH", path, body);
+                op.media = Some("application/json-patch+json".to_owned());
+                op
+            }
+            _ => {
+                let collection = kind.collection(Some(target.namespace));
+                self.send("create odd", kind, "POST", collection, body)
+            }
+        };
+        if !strict.is_empty() {
+            op.query.insert("fieldValidation".into(), strict.into());
+        }
+        self.touch(kind, target);
+    }
+
+    /// A definition, good or not, that is only tried.
+    fn define(&mut self) {
+        let definition = odd::definition(&mut self.rng);
+        let id = u32::try_from(self.ops.len()).unwrap_or_default();
+        self.ops.push(Op {
+            id,
+            label: "define customresourcedefinitions".to_owned(),
+            method: "POST".to_owned(),
+            path: "/apis/apiextensions.k8s.io/v1/customresourcedefinitions".to_owned(),
+            query: BTreeMap::from([("dryRun".to_owned(), "All".to_owned())]),
+            media: Some(JSON.to_owned()),
+            body: Some(definition),
+        });
+    }
+
+    fn even(&mut self, kind: &Kind) {
         match self.rng.u8(..100) {
             0..25 => self.create(kind),
             25..33 => self.get(kind),
@@ -58,7 +175,8 @@ impl Making {
             58..76 => self.patch(kind),
             76..86 => self.delete(kind),
             86..89 => self.delete_collection(kind),
-            89..95 => self.watch(kind),
+            89..94 => self.watch(kind),
+            94 => self.define(),
             95..98 => self.wrong_body(kind),
             _ => self.scale(kind),
         }

@@ -69,6 +69,24 @@ pub(crate) const KINDS: &[Kind] = &[
         content: |i| json!({ "spec": { "size": i }, "status": { "seen": i } }),
     },
     Kind {
+        plural: "devices",
+        kind: "Device",
+        api_version: "parity.example/v1",
+        namespaced: true,
+        status: true,
+        scale: false,
+        content: super::odd::content,
+    },
+    Kind {
+        plural: "charms",
+        kind: "Charm",
+        api_version: "parity.example/v1",
+        namespaced: true,
+        status: true,
+        scale: false,
+        content: |i| json!({ "spec": { "size": i, "tags": ["x"], "parts": [{ "name": "a", "size": i }] }, "status": { "seen": i } }),
+    },
+    Kind {
         plural: "clusterroles",
         kind: "ClusterRole",
         api_version: "rbac.authorization.k8s.io/v1",
@@ -125,7 +143,8 @@ pub(crate) const KINDS: &[Kind] = &[
         scale: false,
         content: |i| {
             json!({ "spec": {
-            "ports": [{ "name": format!("p{i}"), "protocol": "TCP", "port": 80 + u32::from(i), "targetPort": 80 }], "clusterIP": "None",
+            "ports": [{ "name": format!("p{}", 80 + u32::from(i)), "protocol": "TCP", "port": 80 + u32::from(i),
+                "targetPort": 80 + u32::from(i) }], "clusterIP": "None",
             "clusterIPs": ["None"], "type": "ClusterIP", "sessionAffinity": "None", "ipFamilies": ["IPv4"],
             "ipFamilyPolicy": "SingleStack", "internalTrafficPolicy": "Cluster", "selector": { "a": "b" } },
             "status": { "loadBalancer": {} } })

@@ -1,8 +1,10 @@
 //! `cargo xtask e2e parity`: random sequences of operations, against the real API server and the test kit's.
 
+mod actors;
 mod generate;
 mod judge;
 mod kinds;
+mod odd;
 mod play;
 mod report;
 mod shrink;
@@ -32,6 +34,9 @@ const TRIES: usize = 200;
 /// Runs what the command line after `parity` asks for.
 pub(crate) async fn run(arguments: &[String]) -> anyhow::Result<()> {
     let wish = Wish::read(arguments)?;
+    if wish.actors {
+        return actors::run(&wish).await;
+    }
     let server = RealApiServer::start(ServerOptions::default()).await?;
     let kit = ApiServer::start().await?;
     let mut pair = Pair {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use anyhow::Context;
 use informer_e2e::RealApiServer;
 use informer_testkit::ApiServer;
-use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE};
+use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, WARNING};
 use reqwest::{Certificate, Client, Method, Response};
 use serde_json::{Value, json};
 use tokio::time::{sleep, timeout};
@@ -22,7 +22,7 @@ const QUIET: Duration = Duration::from_millis(250);
 const LAG: Duration = Duration::from_millis(40);
 
 /// One of the two servers.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Player {
     http: Client,
     url: String,
@@ -102,7 +102,12 @@ impl Player {
         Ok(answers)
     }
 
-    async fn must(&self, method: &str, path: &str, body: Option<Value>) -> anyhow::Result<()> {
+    pub(crate) async fn must(
+        &self,
+        method: &str,
+        path: &str,
+        body: Option<Value>,
+    ) -> anyhow::Result<()> {
         let request = Request {
             method: method.to_owned(),
             target: path.to_owned(),
@@ -114,7 +119,7 @@ impl Player {
         Ok(())
     }
 
-    async fn send(&self, request: &Request, watch: bool) -> anyhow::Result<Answer> {
+    pub(crate) async fn send(&self, request: &Request, watch: bool) -> anyhow::Result<Answer> {
         let method = Method::from_bytes(request.method.as_bytes())?;
         let mut sending = self
             .http
@@ -131,6 +136,11 @@ impl Player {
             .await
             .context("no answer")??;
         let code = response.status().as_u16();
+        let texts = response.headers().get_all(WARNING).iter();
+        let mut warnings: Vec<String> = texts
+            .filter_map(|text| text.to_str().ok().map(str::to_owned))
+            .collect();
+        warnings.sort();
         let text = if watch && code == 200 {
             events(response).await?
         } else {
@@ -150,7 +160,11 @@ impl Player {
             let text = String::from_utf8_lossy(&text);
             serde_json::from_str(&text).unwrap_or_else(|_| Value::String(text.into_owned()))
         };
-        Ok(Answer { code, body })
+        Ok(Answer {
+            code,
+            body,
+            warnings,
+        })
     }
 }
 

@@ -17,6 +17,8 @@ pub(crate) struct Wish {
     time: Option<Duration>,
     /// Where to write the shrunk sequences with the real server's answers.
     pub(crate) record: Option<PathBuf>,
+    /// Whether controllers run on both sides, and what is compared is what is left when they rest.
+    pub(crate) actors: bool,
     /// A folder of transcripts to which the real server is to answer anew, instead of a run.
     pub(crate) renew: Option<PathBuf>,
 }
@@ -29,9 +31,14 @@ impl Wish {
             time: None,
             record: None,
             renew: None,
+            actors: false,
         };
         let mut rest = arguments.iter();
         while let Some(argument) = rest.next() {
+            if argument == "--actors" {
+                wish.actors = true;
+                continue;
+            }
             let value = rest
                 .next()
                 .with_context(|| format!("{argument} needs a value"))?;
@@ -47,7 +54,7 @@ impl Wish {
                 "--record" => wish.record = Some(value.into()),
                 "--renew" => wish.renew = Some(value.into()),
                 _ => bail!(
-                    "parity takes --seeds N, --first SEED, --minutes N, --record FOLDER, --renew FOLDER; not {argument}"
+                    "parity takes --seeds N, --first SEED, --minutes N, --record FOLDER, --renew FOLDER, --actors; not {argument}"
                 ),
             }
         }

@@ -116,6 +116,7 @@ fn stopped_by_signals() -> anyhow::Result<CancellationToken> {
         let stop = stop.clone();
         async move {
             tokio::select! {
+                biased;
                 _ = terminate.recv() => {}
                 _ = interrupt.recv() => {}
             }

@@ -15,7 +15,8 @@ use tokio::time::{Instant, MissedTickBehavior, sleep, timeout};
 use super::series::{AllSeries, Ended, Key, Notice, Repetitions, Step};
 use super::{Counts, Message};
 
-/// How long one write may take with all its attempts.
+/// How long one write may take with all its attempts and the pauses between them, but not its waits for a permit: those are
+/// others' doing.
 const WRITE_LIMIT: Duration = Duration::from_secs(120);
 
 /// The pause after the first failure; it doubles.
@@ -212,32 +213,35 @@ impl Writer {
     where
         R: Future<Output = Result<(), Error>>,
     {
-        let attempts = async {
-            let mut pause = PAUSE;
-            loop {
-                // None is held during a pause. They are never closed.
-                let permit = self.permits.acquire().await;
-                let result = write().await;
-                drop(permit);
-                let error = match result {
-                    Ok(()) => return Ok(()),
-                    Err(error) if is_transient(&error) => error,
-                    Err(error) if error.is_not_found() => return Err(Ended::Gone),
-                    Err(error) => {
-                        let error: &dyn std::error::Error = &error;
-                        tracing::warn!(error, "cannot write event");
-                        return Err(Ended::Refused);
-                    }
-                };
-                let wait = error.retry_after().unwrap_or(pause);
-                sleep(wait.min(LONGEST_PAUSE)).await;
-                pause = (pause * 2).min(LONGEST_PAUSE);
+        let (mut pause, mut left) = (PAUSE, WRITE_LIMIT);
+        loop {
+            // None is held during a pause. They are never closed.
+            let permit = self.permits.acquire().await;
+            let began = Instant::now();
+            let result = timeout(left, write()).await;
+            drop(permit);
+            let wait = match result {
+                Ok(Ok(())) => return Ok(()),
+                Ok(Err(error)) if is_transient(&error) => error.retry_after().unwrap_or(pause),
+                Ok(Err(error)) if error.is_not_found() => return Err(Ended::Gone),
+                Ok(Err(error)) => {
+                    let error: &dyn std::error::Error = &error;
+                    tracing::warn!(error, "cannot write event");
+                    return Err(Ended::Refused);
+                }
+                Err(_) => LONGEST_PAUSE,
+            };
+            left = left.saturating_sub(began.elapsed());
+            let wait = wait.min(LONGEST_PAUSE);
+            if left <= wait {
+                sleep(left).await;
+                tracing::warn!(limit = ?WRITE_LIMIT, "event not written in time");
+                return Err(Ended::Unanswered);
             }
-        };
-        timeout(WRITE_LIMIT, attempts).await.unwrap_or_else(|_| {
-            tracing::warn!(limit = ?WRITE_LIMIT, "event not written in time");
-            Err(Ended::Unanswered)
-        })
+            sleep(wait).await;
+            left -= wait;
+            pause = (pause * 2).min(LONGEST_PAUSE);
+        }
     }
 
     fn api(&self, key: &Key) -> Api<Value> {

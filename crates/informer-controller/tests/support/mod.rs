@@ -1,6 +1,8 @@
 //! An API server in memory, informers and controllers for tests of this crate.
 #![allow(dead_code, reason = "not every test needs everything")]
 
+pub(crate) mod lagging;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,7 +26,14 @@ pub(crate) async fn server() -> (ApiServer, Client) {
     let server = ApiServer::start().await.expect("a server");
     let cluster = Cluster::new(&server.url()).expect("a URL");
     let client = Client::new(Config::new(cluster)).expect("a client");
+    shop(&server);
     (server, client)
+}
+
+/// Makes the namespace of the tests.
+pub(crate) fn shop(server: &ApiServer) {
+    let shop = json!({"metadata": {"name": "shop"}});
+    server.create("namespaces", shop).expect("new");
 }
 
 pub(crate) fn informer<K: Object + FromWire + StaticResource>(

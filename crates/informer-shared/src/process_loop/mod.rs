@@ -229,8 +229,9 @@ impl<K: Object, P: Process<K>> ProcessLoop<K, P> {
             };
             if let Some(pause) = pause {
                 tokio::select! {
-                    () = sleep(pause) => {}
+                    biased;
                     () = &mut stop => return Ok(()),
+                    () = sleep(pause) => {}
                 }
             }
             // A queue that is never empty must not keep others from the runtime.

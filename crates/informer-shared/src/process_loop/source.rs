@@ -58,6 +58,8 @@ impl Source {
                 };
                 let mut run = run(stop);
                 tokio::select! {
+                    // The run first: its end needs no look at the slot.
+                    biased;
                     () = &mut run => return,
                     () = limit.slot_over(status) => drop(slot),
                 }

@@ -9,6 +9,7 @@ mod openapi;
 mod read;
 mod respond;
 mod stream;
+mod subresource;
 mod write;
 
 use std::sync::Arc;
@@ -24,6 +25,8 @@ use self::body::Ending;
 use self::negotiate::{Protobuf, Shape, negotiate};
 use crate::encode::{self, Encoding, Format};
 use crate::fault::Fault;
+use crate::hooks;
+use crate::model::Part;
 use crate::request::{RequestRecord, Verb};
 use crate::resource::ResourceType;
 use crate::shared::Shared;
@@ -73,8 +76,15 @@ pub(crate) async fn exchange(
     request: Request<Bytes>,
 ) -> Result<Response<Body>, Disconnect> {
     record.time = shared.clock.now().into();
+    if shared.settings.recorded_bodies.has(&record) {
+        record.body = Some(request.body().clone());
+    }
     shared.log(&record);
-    let Some(fault) = shared.take_fault(&record) else {
+    let fault = shared.take_fault(&record);
+    if !hooks::run(&shared, &record).await {
+        return Err(Disconnect { refused: false });
+    }
+    let Some(fault) = fault else {
         return Ok(answer(&shared, &record, &request, Tweak::None));
     };
     let plain = Tweak::None;
@@ -197,6 +207,9 @@ fn answer(
     if !shared.authorizes(&authorization) {
         return respond::status(status::unauthorized(), error_format(shared, record));
     }
+    if let Err(forbidden) = shared.rights.lock().check(record) {
+        return respond::status(forbidden, error_format(shared, record));
+    }
     let answer = if record.resource.is_empty() {
         discovery::answer(shared, record)
     } else {
@@ -217,7 +230,7 @@ fn error_format(shared: &Shared, record: &RequestRecord) -> Format {
 /// The resource of a path.
 struct Target {
     resource: Arc<ResourceType>,
-    on_status: bool,
+    part: Part,
 }
 
 impl Target {
@@ -242,19 +255,41 @@ fn resource(
     request: &Request<Bytes>,
     tweak: Tweak,
 ) -> Result<Response<Body>, Status> {
+    if let Some(answer) = subresource::answer(shared, record, request) {
+        return answer;
+    }
     let target = target(shared, record)?;
+    let answer = stored(shared, record, request, tweak, &target)?;
+    Ok(respond::with_deprecation(answer, &target.resource))
+}
+
+/// Answers a request for stored objects.
+fn stored(
+    shared: &Arc<Shared>,
+    record: &RequestRecord,
+    request: &Request<Bytes>,
+    tweak: Tweak,
+    target: &Target,
+) -> Result<Response<Body>, Status> {
     match record.verb {
-        Verb::Get => return read::get(shared, record, &target),
-        Verb::List => return read::list(shared, record, &target),
-        Verb::Watch => return read::watch(shared, record, &target, tweak),
+        verb if target.part == Part::Finalize && verb != Verb::Update => {
+            return Err(status::method_not_allowed());
+        }
+        Verb::Get => return read::get(shared, record, target),
+        Verb::List => return read::list(shared, record, target),
+        Verb::Watch => return read::watch(shared, record, target, tweak),
         _ => {}
     }
     match record.verb {
-        Verb::Create if record.name.is_empty() => write::create(shared, record, &target, request),
-        Verb::Update if !record.name.is_empty() => write::replace(shared, record, &target, request),
-        Verb::Patch if !record.name.is_empty() => write::patch(shared, record, &target, request),
-        Verb::Delete => write::delete(shared, record, &target, request),
-        Verb::DeleteCollection => write::delete_collection(shared, record, &target, request),
+        Verb::Create if record.name.is_empty() => write::create(shared, record, target, request),
+        Verb::Update if !record.name.is_empty() => write::replace(shared, record, target, request),
+        Verb::Patch if !record.name.is_empty() => write::patch(shared, record, target, request),
+        Verb::Delete => write::delete(shared, record, target, request),
+        // As on a real server, where one alone may take its contents with it.
+        Verb::DeleteCollection if record.resource == "namespaces" && record.group.is_empty() => {
+            Err(status::method_not_allowed())
+        }
+        Verb::DeleteCollection => write::delete_collection(shared, record, target, request),
         _ => Err(status::method_not_allowed()),
     }
 }
@@ -267,14 +302,20 @@ fn unknown_subresource(resource: &ResourceType, name: &str) -> Status {
     status::unknown_resource()
 }
 
+/// Whether there is a `/finalize`: namespaces alone have it.
+fn is_finalized(resource: &ResourceType) -> bool {
+    resource.group.is_empty() && resource.plural == "namespaces"
+}
+
 fn target(shared: &Shared, record: &RequestRecord) -> Result<Target, Status> {
     let resource = shared
         .cluster
         .lock()
         .find(&record.group, &record.version, &record.resource)?;
-    let on_status = match record.subresource.as_str() {
-        "" => false,
-        "status" if resource.has_status => true,
+    let part = match record.subresource.as_str() {
+        "" => Part::Main,
+        "status" if resource.has_status => Part::Status,
+        "finalize" if is_finalized(&resource) => Part::Finalize,
         _ => return Err(unknown_subresource(&resource, &record.name)),
     };
     // A namespace in the path of a cluster-scoped resource, or none where one is needed.
@@ -282,8 +323,5 @@ fn target(shared: &Shared, record: &RequestRecord) -> Result<Target, Status> {
     if resource.namespaced == record.namespace.is_empty() && (one || !resource.namespaced) {
         return Err(status::unknown_resource());
     }
-    Ok(Target {
-        resource,
-        on_status,
-    })
+    Ok(Target { resource, part })
 }

@@ -4,18 +4,19 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use http::{Request, Response, StatusCode, header};
-use informer_wire::{DeleteOptions, Deleted, Status};
+use informer_wire::{Deleted, Status};
 use serde_json::Value;
 
 use super::body::Body;
 use super::negotiate::Shape;
 use super::read::list_options;
 use super::{Target, door, header_text, respond};
+use crate::apply::check_manager;
 use crate::encode;
-use crate::model::{Part, WriteOptions};
+use crate::model::{FieldManager, WriteOptions};
 use crate::patch;
 use crate::request::RequestRecord;
-use crate::request_body;
+use crate::request_body::{self, DeleteWish};
 use crate::schema::{self, FieldValidation};
 use crate::shared::Shared;
 
@@ -27,12 +28,16 @@ pub(super) fn create(
 ) -> Result<Response<Body>, Status> {
     let encoding = target.negotiate(shared, record, Shape::One)?;
     let options = write_options(shared, record, target, "CreateOptions")?;
-    let (object, warnings) = object(request, target, &options)?;
+    let (object, mut warnings) = object(shared, request, target, &options)?;
     let resource = &target.resource;
-    let object =
-        shared.write(|cluster| cluster.create(resource, &record.namespace, object, &options))?;
-    let response = respond::object(StatusCode::CREATED, resource, &object, encoding);
-    Ok(respond::warned(response, &warnings))
+    let created = shared.write(|cluster| {
+        let created = cluster.create(resource, &record.namespace, object, &options);
+        warnings.extend(cluster.take_warnings());
+        created
+    });
+    let response =
+        created.map(|object| respond::object(StatusCode::CREATED, resource, &object, encoding));
+    Ok(warned(shared, record, response, &warnings))
 }
 
 pub(super) fn replace(
@@ -43,18 +48,29 @@ pub(super) fn replace(
 ) -> Result<Response<Body>, Status> {
     let encoding = target.negotiate(shared, record, Shape::One)?;
     let options = write_options(shared, record, target, "UpdateOptions")?;
-    let (object, warnings) = object(request, target, &options)?;
+    let (object, mut warnings) = object(shared, request, target, &options)?;
     let (resource, namespace, name) = (&target.resource, &record.namespace, &record.name);
     let (existed, object) = shared.write(|cluster| {
         let existed = cluster.get(resource, namespace, name).is_ok();
-        (
-            existed,
-            cluster.replace(resource, namespace, name, object, &options),
-        )
+        let object = cluster.replace(resource, namespace, name, object, &options);
+        warnings.extend(cluster.take_warnings());
+        (existed, object)
     });
-    let object = object?;
-    let response = respond::object(written(existed), resource, &object, encoding);
-    Ok(respond::warned(response, &warnings))
+    let response =
+        object.map(|object| respond::object(written(existed), resource, &object, encoding));
+    Ok(warned(shared, record, response, &warnings))
+}
+
+/// Adds warnings to a response, which an error has as well.
+fn warned(
+    shared: &Shared,
+    record: &RequestRecord,
+    response: Result<Response<Body>, Status>,
+    warnings: &[String],
+) -> Response<Body> {
+    let response = response
+        .unwrap_or_else(|status| respond::status(status, super::error_format(shared, record)));
+    respond::warned(response, warnings)
 }
 
 /// 201 for what did not exist before.
@@ -73,11 +89,11 @@ pub(super) fn patch(
     request: &Request<Bytes>,
 ) -> Result<Response<Body>, Status> {
     let encoding = target.negotiate(shared, record, Shape::One)?;
-    let options = write_options(shared, record, target, "PatchOptions")?;
     let media_type = header_text(request.headers(), header::CONTENT_TYPE);
     let bytes = body(request)?;
     let patch = patch::parse(&media_type, record, bytes)?;
     patch::check_kind(&patch, &target.resource)?;
+    let options = write_options(shared, record, target, "PatchOptions")?;
     let (resource, namespace, name) = (&target.resource, &record.namespace, &record.name);
     let (existed, object, warnings) = shared.write(|cluster| {
         let existed = cluster.get(resource, namespace, name).is_ok();
@@ -85,9 +101,9 @@ pub(super) fn patch(
         let object = cluster.patch(resource, namespace, name, &patch, &options);
         (existed, object, cluster.take_warnings())
     });
-    let object = object?;
-    let response = respond::object(written(existed), resource, &object, encoding);
-    Ok(respond::warned(response, &warnings))
+    let response =
+        object.map(|object| respond::object(written(existed), resource, &object, encoding));
+    Ok(warned(shared, record, response, &warnings))
 }
 
 pub(super) fn delete(
@@ -97,16 +113,23 @@ pub(super) fn delete(
     request: &Request<Bytes>,
 ) -> Result<Response<Body>, Status> {
     let encoding = target.negotiate(shared, record, Shape::One)?;
-    let (how, options) = (
-        delete_options(record, request)?,
+    let (wish, options) = (
+        delete_options(shared, record, request)?,
         options(shared, target, false),
     );
     let (resource, namespace, name) = (&target.resource, &record.namespace, &record.name);
-    let deleted =
-        shared.write(|cluster| cluster.delete(resource, namespace, name, &how, &options))?;
-    Ok(match deleted {
+    let (deleted, gone) = shared.write(|cluster| {
+        let deleted = cluster.delete(resource, namespace, name, &wish.how, &options);
+        (deleted, cluster.get(resource, namespace, name).is_err())
+    });
+    let code = if wish.cascades_by_old_option && !gone {
+        StatusCode::ACCEPTED
+    } else {
+        StatusCode::OK
+    };
+    Ok(match deleted? {
         Deleted::Status(status) => respond::status(*status, encoding.format),
-        Deleted::Object(object) => respond::object(StatusCode::OK, resource, &object, encoding),
+        Deleted::Object(object) => respond::object(code, resource, &object, encoding),
     })
 }
 
@@ -118,13 +141,13 @@ pub(super) fn delete_collection(
 ) -> Result<Response<Body>, Status> {
     let encoding = target.negotiate(shared, record, Shape::List)?;
     let selection = list_options(record)?;
-    let (how, options) = (
-        delete_options(record, request)?,
+    let (wish, options) = (
+        delete_options(shared, record, request)?,
         options(shared, target, false),
     );
     let (resource, namespace) = (target.resource.clone(), &record.namespace);
     let page = shared.write(|cluster| {
-        cluster.delete_collection(&resource, namespace, &selection, &how, &options)
+        cluster.delete_collection(&resource, namespace, &selection, &wish.how, &options)
     })?;
     Ok(respond::list(encode::list(resource, page, encoding)))
 }
@@ -136,47 +159,62 @@ fn write_options(
     target: &Target,
     kind: &str,
 ) -> Result<WriteOptions, Status> {
-    let directives: Vec<_> = record.query_values("dryRun").collect();
-    request_body::check_dry_run(kind, &directives)?;
+    let manager = record.query_value("fieldManager").unwrap_or_default();
+    check_manager(kind, manager)?;
+    let dry_run = is_dry_run(record, kind)?;
     let validation = record.query_value("fieldValidation").unwrap_or_default();
     let validation = FieldValidation::parse(validation, kind)?;
-    Ok(options(shared, target, !directives.is_empty()).field_validation(validation))
+    let manager = match manager {
+        "" => FieldManager::of_user_agent(&record.user_agent),
+        manager => FieldManager::new(manager),
+    };
+    let options = options(shared, target, dry_run);
+    Ok(options.field_validation(validation).manager(manager))
+}
+
+/// Reads from the query whether a write is to change nothing.
+pub(super) fn is_dry_run(record: &RequestRecord, kind: &str) -> Result<bool, Status> {
+    let directives: Vec<_> = record.query_values("dryRun").collect();
+    request_body::check_dry_run(kind, &directives)?;
+    Ok(!directives.is_empty())
 }
 
 fn options(shared: &Shared, target: &Target, dry_run: bool) -> WriteOptions {
-    let part = if target.on_status {
-        Part::Status
-    } else {
-        Part::Main
-    };
     WriteOptions::at(shared.clock.now())
-        .part(part)
+        .part(target.part)
         .dry_run(dry_run)
 }
 
 /// Reads the options of a delete.
 fn delete_options(
+    shared: &Shared,
     record: &RequestRecord,
     request: &Request<Bytes>,
-) -> Result<DeleteOptions, Status> {
+) -> Result<DeleteWish, Status> {
     let media_type = header_text(request.headers(), header::CONTENT_TYPE);
-    request_body::delete_options(record, &media_type, body(request)?)
+    let protobuf = shared.settings.protobuf;
+    request_body::delete_options(record, &media_type, body(request)?, protobuf)
 }
 
-fn body(request: &Request<Bytes>) -> Result<&Bytes, Status> {
+pub(super) fn body(request: &Request<Bytes>) -> Result<&Bytes, Status> {
     door::check_size(request.body())?;
     Ok(request.body())
 }
 
 /// Reads the object of a create or an update, and the warnings about its fields.
 fn object(
+    shared: &Shared,
     request: &Request<Bytes>,
     target: &Target,
     options: &WriteOptions,
 ) -> Result<(Value, Vec<String>), Status> {
     let media_type = header_text(request.headers(), header::CONTENT_TYPE);
     let body = body(request)?;
-    let object = request_body::object(&media_type, body, &target.resource)?;
-    let json = request_body::is_json(&media_type).then_some(&**body);
+    let protobuf = shared.settings.protobuf;
+    let object = request_body::object(&media_type, body, &target.resource, protobuf)?;
+    // Null is an object without fields.
+    let json = request_body::is_json(&media_type)
+        .then_some(&**body)
+        .filter(|json| json.trim_ascii() != b"null");
     schema::read(&target.resource, object, json, options.field_validation)
 }

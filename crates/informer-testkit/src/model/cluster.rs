@@ -8,6 +8,7 @@ use jiff::Timestamp;
 
 use super::collection::Collection;
 use super::custom;
+use super::feed::Feed;
 use super::object::StoredObject;
 use crate::resource::{GroupResource, Registry, ResourceType};
 use crate::status;
@@ -69,6 +70,8 @@ pub struct Cluster {
     pub(super) random: fastrand::Rng,
     /// Warnings of the last write, for its response.
     pub(super) warnings: Vec<String>,
+    /// What changed since the actors looked; kept for them alone.
+    pub(super) feed: Feed,
 }
 
 impl Cluster {
@@ -85,6 +88,7 @@ impl Cluster {
             streaming_lists: options.streaming_lists,
             random: fastrand::Rng::with_seed(options.seed),
             warnings: Vec::new(),
+            feed: Feed::default(),
         };
         let known: Vec<Arc<ResourceType>> = cluster.registry.iter().cloned().collect();
         for resource in known {
@@ -208,6 +212,9 @@ impl Cluster {
     ) {
         self.revision += 1;
         let revision = self.revision;
-        self.open_collection(resource).apply(key, revision, new);
+        let collection = self.open_collection(resource);
+        let old = collection.get(key).cloned();
+        collection.apply(key, revision, new.clone());
+        self.feed.push(resource, old, new);
     }
 }

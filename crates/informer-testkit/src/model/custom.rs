@@ -1,6 +1,7 @@
 //! Custom resources with schemas: what is written gets the shape of its version, is stored in one version, and is read in
 //! each.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use informer_wire::Status;
@@ -38,6 +39,40 @@ pub(super) fn validate(
     schema::admit(resource, name, object, old, part == Part::Status)
 }
 
+/// Returns warnings about the finalizers that a write adds to a custom resource: they should be qualified names.
+fn finalizer_warnings(resource: &ResourceType, old: Option<&Value>, object: &Value) -> Vec<String> {
+    if !resource.custom {
+        return Vec::new();
+    }
+    let finalizers = |object: &Value| {
+        let list = object["metadata"]["finalizers"]
+            .as_array()
+            .into_iter()
+            .flatten();
+        list.filter_map(Value::as_str)
+            .map(str::to_owned)
+            .collect::<BTreeSet<_>>()
+    };
+    let known = old.map(finalizers).unwrap_or_default();
+    let new = finalizers(object);
+    let unqualified = new.difference(&known).filter(|name| {
+        !name.contains('/')
+            && !matches!(
+                name.as_str(),
+                "kubernetes" | "orphan" | "foregroundDeletion"
+            )
+    });
+    unqualified
+        .map(|name| {
+            let path = if name.contains('.') { " including a path (/)" } else { "" };
+            format!(
+                "metadata.finalizers: {name:?}: prefer a domain-qualified finalizer name{path} to avoid accidental \
+                 conflicts with other finalizer writers"
+            )
+        })
+        .collect()
+}
+
 /// Encodes an object of a request in the version in which objects are stored.
 pub(super) fn encode(resource: &ResourceType, value: &Value, revision: u64) -> Arc<StoredObject> {
     let family = resource.family.as_ref();
@@ -48,13 +83,9 @@ pub(super) fn encode(resource: &ResourceType, value: &Value, revision: u64) -> A
     let mut value = value.clone();
     let to = family.storage();
     family.convert(&mut value, to);
-    // It is read back in that version at once, with its defaults.
-    let _ = family.shape(&mut value, to);
-    Arc::new(StoredObject::encode(
-        &version(resource, to),
-        &value,
-        revision,
-    ))
+    // The defaults of that version are filled in when it is read.
+    let stored = StoredObject::encode(&version(resource, to), &value, revision);
+    Arc::new(stored.without_defaults())
 }
 
 /// Returns an object as a version shows it.
@@ -87,6 +118,12 @@ pub(super) fn view_all(resource: &ResourceType, objects: &mut [Arc<StoredObject>
 }
 
 impl Cluster {
+    /// Notes the warnings of a write.
+    pub(super) fn warn(&mut self, resource: &ResourceType, old: Option<&Value>, object: &Value) {
+        self.warnings
+            .extend(finalizer_warnings(resource, old, object));
+    }
+
     /// Whether an object, which looks the same in its version, is also stored like this: schemas may have changed since.
     pub(super) fn is_stored(&self, resource: &ResourceType, key: &str, value: &Value) -> bool {
         if resource.family.is_none() {

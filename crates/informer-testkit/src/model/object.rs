@@ -7,6 +7,7 @@ use std::sync::{Arc, OnceLock};
 use bytes::Bytes;
 use serde_json::{Map, Value};
 
+use super::ties::Ties;
 use crate::resource::ResourceType;
 use crate::schema::Family;
 
@@ -48,11 +49,17 @@ pub struct StoredObject {
     metadata_at: Range<usize>,
     protobuf: Protobuf,
     origin: Origin,
+    /// What ties it to others and keeps it; most objects have none.
+    ties: Option<Box<Ties>>,
 }
 
 /// The version of a custom resource, and its schemas, in whose shape an object is.
 #[derive(Debug, Default)]
-struct Origin(Option<(Arc<Family>, String)>);
+struct Origin {
+    version: String,
+    /// None if defaults are still to be filled in.
+    family: Option<Arc<Family>>,
+}
 
 impl PartialEq for Origin {
     fn eq(&self, _: &Self) -> bool {
@@ -118,31 +125,38 @@ impl StoredObject {
             revision_at: marks.revision,
             metadata_at: marks.metadata,
             protobuf: Protobuf::default(),
-            origin: Origin(
-                resource
-                    .family
-                    .as_ref()
-                    .map(|family| (family.clone(), resource.version.clone())),
-            ),
+            origin: Origin {
+                version: match resource.family {
+                    Some(_) => resource.version.clone(),
+                    None => String::new(),
+                },
+                family: resource.family.clone(),
+            },
+            ties: Ties::read(metadata),
         }
     }
 
-    /// Returns the version in whose shape the object is; `None` if that is the one of this resource.
+    /// Says that defaults are still to be filled in when it is read.
+    pub(super) fn without_defaults(mut self) -> Self {
+        self.origin.family = None;
+        self
+    }
+
+    /// Returns the version in whose shape the object is; `None` if it is what this resource shows.
     pub(super) fn foreign_version<'a>(&'a self, resource: &'a ResourceType) -> Option<&'a str> {
         let family = resource.family.as_ref()?;
-        match &self.origin.0 {
-            Some((known, version)) => {
-                let same = Arc::ptr_eq(known, family) && *version == resource.version;
-                (!same).then_some(version.as_str())
-            }
-            None => Some(resource.version.as_str()),
-        }
+        let version = match self.origin.version.as_str() {
+            "" => &resource.version,
+            version => version,
+        };
+        let same = self.is_shaped_by(family) && *version == resource.version;
+        (!same).then_some(version)
     }
 
     /// Whether the object has the shape that these schemas gave it.
     pub(super) fn is_shaped_by(&self, family: &Arc<Family>) -> bool {
-        let origin = self.origin.0.as_ref();
-        origin.is_some_and(|(known, _)| Arc::ptr_eq(known, family))
+        let known = self.origin.family.as_ref();
+        known.is_some_and(|known| Arc::ptr_eq(known, family))
     }
 
     /// Returns `namespace/name`, or the name alone for objects without a namespace.
@@ -177,6 +191,16 @@ impl StoredObject {
     /// Returns the object's labels.
     pub fn labels(&self) -> &BTreeMap<String, String> {
         &self.labels
+    }
+
+    /// Returns its owners, its finalizers and whether it is being deleted.
+    pub(crate) fn ties(&self) -> &Ties {
+        self.ties.as_deref().unwrap_or(Ties::NONE)
+    }
+
+    /// Returns the seconds that it has to end, if it is being deleted.
+    pub(crate) fn grace_period(&self) -> Option<u64> {
+        self.ties().grace_period
     }
 
     /// Returns the value of a selectable field; empty when the kind has no such field.

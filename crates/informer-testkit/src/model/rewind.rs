@@ -20,6 +20,7 @@ impl Cluster {
             collection.rewind(target);
         }
         self.set_revision(target);
+        self.feed.restart();
         target
     }
 }

@@ -52,6 +52,17 @@ pub(super) fn is_marked_deleted(object: &Value) -> bool {
     object["metadata"]["deletionTimestamp"].is_string()
 }
 
+pub(super) fn is_pod(resource: &ResourceType) -> bool {
+    !resource.custom && resource.group.is_empty() && resource.plural == "pods"
+}
+
+/// The number of entries in `spec.finalizers`, which hold a namespace beside those of its metadata.
+pub(super) fn namespace_finalizers(namespace: &Value) -> usize {
+    namespace["spec"]["finalizers"]
+        .as_array()
+        .map_or(0, Vec::len)
+}
+
 pub(super) fn is_namespace(resource: &ResourceType) -> bool {
     resource.group.is_empty() && resource.plural == "namespaces"
 }
@@ -128,10 +139,13 @@ pub(super) fn protect(resource: &ResourceType, before: &Value, after: &mut Value
             *after = kept;
             keep_qos_class(resource, before, after);
         }
-        Part::Main if resource.has_status => {
+        Part::Main | Part::Finalize if resource.has_status => {
             set_or_remove(after, "status", before["status"].clone());
         }
-        Part::Main | Part::Whole => {}
+        Part::Main | Part::Finalize | Part::Whole => {}
+    }
+    if is_namespace(resource) && part == Part::Main {
+        keep_namespace_finalizers(before, after);
     }
 }
 
@@ -146,6 +160,18 @@ pub(super) fn keep_immutable(before: &Value, after: &mut Value) -> Result<(), St
         };
     }
     Ok(())
+}
+
+/// Restores what only a request to `/finalize` may change.
+fn keep_namespace_finalizers(before: &Value, after: &mut Value) {
+    if !after["spec"].is_object() {
+        after["spec"] = json!({});
+    }
+    set_or_remove(
+        &mut after["spec"],
+        "finalizers",
+        before["spec"]["finalizers"].clone(),
+    );
 }
 
 pub(super) fn set_or_remove(object: &mut Value, field: &str, value: Value) {
@@ -168,6 +194,10 @@ pub(super) fn spec_differs(resource: &ResourceType, before: &Value, after: &Valu
         let mut object = object.clone();
         for field in ["apiVersion", "kind", "metadata"] {
             remove(&mut object, field);
+        }
+        if is_pod(resource) {
+            // The scheduler's binding does not count.
+            remove(&mut object["spec"], "nodeName");
         }
         // Without a status subresource, the status of a custom resource is a field like any other.
         if resource.has_status || !resource.custom {
@@ -221,6 +251,7 @@ pub(super) fn fill_defaults(resource: &ResourceType, object: &mut Value) {
         object["status"]["qosClass"] = qos_class(object).into();
     }
     if is_namespace(resource) {
+        hold_namespace(object);
         let name = object["metadata"]["name"].clone();
         if !object["metadata"]["labels"].is_object() {
             object["metadata"]["labels"] = json!({});
@@ -228,5 +259,18 @@ pub(super) fn fill_defaults(resource: &ResourceType, object: &mut Value) {
         if let Some(labels) = object["metadata"]["labels"].as_object_mut() {
             labels.insert("kubernetes.io/metadata.name".to_owned(), name);
         }
+    }
+}
+
+/// Adds the entry of `spec.finalizers` that every namespace starts with: it holds the namespace until it is empty.
+fn hold_namespace(namespace: &mut Value) {
+    if !namespace["spec"].is_object() {
+        namespace["spec"] = json!({});
+    }
+    let finalizers = &mut namespace["spec"]["finalizers"];
+    match finalizers.as_array_mut() {
+        Some(held) if held.iter().any(|one| one == "kubernetes") => {}
+        Some(held) => held.push("kubernetes".into()),
+        None => *finalizers = json!(["kubernetes"]),
     }
 }

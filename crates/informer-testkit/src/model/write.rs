@@ -1,25 +1,23 @@
-//! Writes: create, replace, patch, delete, with the rules of resource versions, generations,
-//! finalizers and the status subresource.
+//! Writes: create, replace, patch, with the rules of resource versions, generations, finalizers and the status
+//! subresource.
 
 use std::sync::Arc;
 
-use informer_wire::{DeleteOptions, Deleted, Patch, Status};
+use informer_wire::{Patch, Status};
 use jiff::Timestamp;
 use serde_json::{Map, Value};
 
 use super::cluster::Cluster;
-use super::collection::Scope;
 use super::custom;
-use super::list::Page;
+use super::delete::ends;
 use super::metadata::{check_created, check_updated, drop_empty, other_uid, require_version};
 use super::names::path_segment;
 use super::object::{StoredObject, object_key};
-use super::options::ListOptions;
 use super::rules::{
-    check_name, check_place, check_type, check_version, fill_defaults, has_finalizers, has_text,
-    is_marked_deleted, is_namespace, keep_immutable, metadata_mut, protect, remove,
-    same_but_for_version, spec_differs,
+    check_name, check_place, check_type, check_version, fill_defaults, has_text, is_marked_deleted,
+    keep_immutable, metadata_mut, protect, remove, same_but_for_version, spec_differs,
 };
+use crate::apply::{self, FieldManager};
 use crate::resource::ResourceType;
 use crate::schema::{self, FieldValidation};
 use crate::status;
@@ -36,6 +34,8 @@ pub enum Part {
     Main,
     /// The status alone: a request to `/status`.
     Status,
+    /// All but the status, and what holds a namespace in its `spec.finalizers`: a request to its `/finalize`.
+    Finalize,
 }
 
 /// The options of a write.
@@ -48,6 +48,8 @@ pub struct WriteOptions {
     pub part: Part,
     /// Whether to change nothing and only answer.
     pub dry_run: bool,
+    /// Who takes ownership of changed fields.
+    pub manager: FieldManager,
     /// What a patch does with unknown fields in its result.
     pub field_validation: FieldValidation,
 }
@@ -59,6 +61,7 @@ impl WriteOptions {
             now,
             part: Part::Whole,
             dry_run: false,
+            manager: FieldManager::new(""),
             field_validation: FieldValidation::Ignore,
         }
     }
@@ -83,6 +86,13 @@ impl WriteOptions {
         self.dry_run = dry_run;
         self
     }
+
+    /// Sets who takes ownership of changed fields.
+    #[must_use]
+    pub fn manager(mut self, manager: FieldManager) -> Self {
+        self.manager = manager;
+        self
+    }
 }
 
 /// How much of a `generateName` is in the name, which then has 63 characters.
@@ -101,17 +111,29 @@ impl Cluster {
         &mut self,
         resource: &Arc<ResourceType>,
         namespace: &str,
+        object: Value,
+        options: &WriteOptions,
+    ) -> Result<Arc<StoredObject>, Status> {
+        self.insert(resource, namespace, object, options, false)
+    }
+
+    /// Creates an object, which may come from an apply: then its owners are known.
+    fn insert(
+        &mut self,
+        resource: &Arc<ResourceType>,
+        namespace: &str,
         mut object: Value,
         options: &WriteOptions,
+        applied: bool,
     ) -> Result<Arc<StoredObject>, Status> {
         check_type(resource, &object)?;
         check_place(resource, namespace, &object)?;
         custom::shape(resource, &mut object)?;
         let by_request = options.part != Part::Whole;
-        if resource.namespaced {
-            self.check_namespace(namespace, by_request)?;
-        }
         let name = self.choose_name(metadata_mut(&mut object)?);
+        if resource.namespaced {
+            self.check_namespace(resource, namespace, &name, by_request)?;
+        }
         if by_request {
             check_created(resource, &name, &object)?;
         } else if name.is_empty() || name.len() > 253 || !path_segment(&name).is_empty() {
@@ -123,8 +145,14 @@ impl Cluster {
             remove(&mut object, "status");
         }
         custom::validate(resource, &name, &object, None, options.part)?;
+        if by_request {
+            self.warn(resource, None, &object);
+        }
         let metadata = metadata_mut(&mut object)?;
-        let given = has_text(metadata, "resourceVersion");
+        let unset = metadata
+            .get("resourceVersion")
+            .is_some_and(|version| version == "0");
+        let given = has_text(metadata, "resourceVersion") && !unset;
         if given && !options.dry_run {
             let why = "resourceVersion should not be set on objects to be created";
             return Err(Status::failure(500, "", why));
@@ -153,6 +181,10 @@ impl Cluster {
         metadata.insert("uid".to_owned(), self.new_uid().into());
         metadata.insert("creationTimestamp".to_owned(), rfc3339(options.now).into());
         fill_defaults(resource, &mut object);
+        if !applied {
+            let owners = apply::written(resource, None, &object, options);
+            apply::set_managed_fields(&mut object, owners);
+        }
         if resource.has_generation() {
             metadata_mut(&mut object)?.insert("generation".to_owned(), 1.into());
         }
@@ -205,7 +237,7 @@ impl Cluster {
             }
             return self.create(resource, namespace, object, options);
         }
-        self.update(resource, namespace, name, options, |before| {
+        self.update(resource, namespace, name, options, false, |before| {
             let uid = |object: &Value| {
                 object["metadata"]["uid"]
                     .as_str()
@@ -238,92 +270,42 @@ impl Cluster {
             .collection(resource)?
             .get(&object_key(namespace, name))
             .is_some();
-        if let Patch::Apply { object, .. } = patch {
-            check_type(resource, object)?;
-            check_place(resource, namespace, object)?;
-            check_name(object, name)?;
-            if !exists && options.part != Part::Status {
-                let mut object = object.clone();
-                metadata_mut(&mut object)?.insert("name".to_owned(), name.into());
-                return self.create(resource, namespace, object, options);
-            }
-        }
+        let (applies, options) = match patch {
+            Patch::Apply { manager, .. } => (true, &options.manager(FieldManager::new(manager))),
+            _ => (false, options),
+        };
         let repeated = self.take_warnings();
         let mut warnings = Vec::new();
-        let patched = self.update(resource, namespace, name, options, |old| {
-            let mut patched = crate::patch::apply(patch, resource, old)?;
+        let change = |live: Option<&Value>| {
+            let mut patched = crate::patch::apply(patch, resource, live, options)?;
+            if applies {
+                check_type(resource, &patched)?;
+                check_place(resource, namespace, &patched)?;
+                check_name(&patched, name)?;
+            }
             if options.part != Part::Whole {
                 let validation = options.field_validation;
                 warnings =
                     schema::check_patched(resource, patch, &mut patched, validation, repeated)?;
             }
             Ok(patched)
-        });
-        self.warnings = warnings;
+        };
+        let creates = applies && (options.part != Part::Status || resource.is_created_by_updates());
+        let patched = if exists || !creates {
+            self.update(resource, namespace, name, options, applies, |live| {
+                change(Some(live))
+            })
+        } else {
+            change(None).and_then(|object| {
+                let uid = object["metadata"]["uid"].as_str();
+                if let Some(uid) = uid.filter(|uid| !uid.is_empty()) {
+                    return Err(absent_uid(resource, name, uid));
+                }
+                self.insert(resource, namespace, object, options, true)
+            })
+        };
+        self.warnings.extend(warnings);
         patched
-    }
-
-    /// Deletes an object, or marks it for deletion while it has finalizers. A namespace takes its
-    /// contents with it, a custom resource definition its resources. Grace periods and propagation
-    /// policies are ignored.
-    ///
-    /// # Errors
-    /// 404, 409 when a precondition does not hold.
-    pub fn delete(
-        &mut self,
-        resource: &Arc<ResourceType>,
-        namespace: &str,
-        name: &str,
-        how: &DeleteOptions,
-        options: &WriteOptions,
-    ) -> Result<Deleted<Arc<StoredObject>>, Status> {
-        let options = &options.dry_run(options.dry_run || how.dry_run);
-        let old = self.get(resource, namespace, name)?;
-        check_preconditions(how, resource, &old)?;
-        let mut value = old.value(resource);
-        if has_finalizers(&value) {
-            let object = self.mark_deleted(resource, &old, &mut value, options)?;
-            return Ok(Deleted::Object(object));
-        }
-        if !options.dry_run {
-            if is_namespace(resource) && !self.empty_namespace(&old, &mut value, options)? {
-                let object = self.get(resource, namespace, name)?;
-                return Ok(Deleted::Object(object));
-            }
-            self.remove(resource, &old);
-        }
-        if options.part != Part::Whole && resource.is_returned_when_deleted() {
-            // In the version of its deletion.
-            let revision = if options.dry_run {
-                old.revision()
-            } else {
-                self.revision()
-            };
-            let last = StoredObject::encode(resource, &value, revision);
-            return Ok(Deleted::Object(Arc::new(last)));
-        }
-        let status = status::deleted(resource, name, old.uid());
-        Ok(Deleted::Status(Box::new(status)))
-    }
-
-    /// Deletes every object that a list with the same options has, and returns that list.
-    ///
-    /// # Errors
-    /// Those of a list; 409 when a precondition does not hold, which each object has to meet.
-    pub fn delete_collection(
-        &mut self,
-        resource: &Arc<ResourceType>,
-        namespace: &str,
-        selection: &ListOptions,
-        how: &DeleteOptions,
-        options: &WriteOptions,
-    ) -> Result<Page, Status> {
-        let page = self.list(resource, namespace, selection)?;
-        for object in &page.items {
-            let (namespace, name) = (object.namespace(), object.name());
-            self.delete(resource, namespace, name, how, options)?;
-        }
-        Ok(page)
     }
 
     fn update(
@@ -332,6 +314,7 @@ impl Cluster {
         namespace: &str,
         name: &str,
         options: &WriteOptions,
+        applied: bool,
         change: impl FnOnce(&Value) -> Result<Value, Status>,
     ) -> Result<Arc<StoredObject>, Status> {
         let old = self.get(resource, namespace, name)?;
@@ -340,6 +323,10 @@ impl Cluster {
         custom::shape(resource, &mut after)?;
         // From here on both are objects with metadata, whatever the patch was.
         drop_empty(metadata_mut(&mut after)?);
+        let owners = match applied {
+            true => Some(apply::managed_fields(&after).clone()).filter(|owners| !owners.is_null()),
+            false => apply::written(resource, Some(&before), &after, options),
+        };
         check_type(resource, &after)?;
         let by_request = options.part != Part::Whole;
         if by_request {
@@ -351,7 +338,11 @@ impl Cluster {
             check_updated(resource, name, &before, &after)?;
         }
         keep_immutable(&before, &mut after)?;
+        apply::set_managed_fields(&mut after, owners);
         custom::validate(resource, name, &after, Some(&before), options.part)?;
+        if by_request {
+            self.warn(resource, Some(&before), &after);
+        }
         if let Some(status) = resource
             .empty_status()
             .filter(|_| after["status"].is_null())
@@ -364,10 +355,9 @@ impl Cluster {
             metadata_mut(&mut after)?
                 .insert("generation".to_owned(), generation.saturating_add(1).into());
         }
-        if is_marked_deleted(&before) && !has_finalizers(&after) {
+        if ends(resource, &before, &after) {
             if !options.dry_run {
                 self.remove(resource, &old);
-                self.finish_namespace_of(&old);
             }
             // Gone, though the answer to the write is as to any other.
             let last = StoredObject::encode(resource, &after, old.revision());
@@ -375,6 +365,16 @@ impl Cluster {
         }
         self.check_definition(resource, &mut after, Some(&before), options)?;
         // A write that changes nothing writes nothing: the version stays, and no watch has an event.
+        let owners = apply::managed_fields(&before);
+        if apply::same_but_for_times(owners, apply::managed_fields(&after)) {
+            let mut timeless = after.clone();
+            apply::set_managed_fields(&mut timeless, Some(owners.clone()));
+            if same_but_for_version(resource, &before, &mut timeless)
+                && self.is_stored(resource, old.key(), &timeless)
+            {
+                return Ok(old);
+            }
+        }
         if same_but_for_version(resource, &before, &mut after)
             && self.is_stored(resource, old.key(), &after)
         {
@@ -390,67 +390,11 @@ impl Cluster {
     }
 
     /// The revision of an object that is being changed: a dry run leaves it as it is.
-    fn revision_of(&self, options: &WriteOptions, old: &StoredObject) -> u64 {
+    pub(super) fn revision_of(&self, options: &WriteOptions, old: &StoredObject) -> u64 {
         if options.dry_run {
             return old.revision();
         }
         self.next_revision()
-    }
-
-    /// Sets the deletion timestamp, unless there is one.
-    pub(super) fn mark_deleted(
-        &mut self,
-        resource: &Arc<ResourceType>,
-        old: &Arc<StoredObject>,
-        value: &mut Value,
-        options: &WriteOptions,
-    ) -> Result<Arc<StoredObject>, Status> {
-        if is_marked_deleted(value) {
-            return Ok(old.clone());
-        }
-        let metadata = metadata_mut(value)?;
-        metadata.insert("deletionTimestamp".to_owned(), rfc3339(options.now).into());
-        metadata.insert("deletionGracePeriodSeconds".to_owned(), 0.into());
-        if let Some(generation) = metadata.get("generation").and_then(Value::as_i64) {
-            metadata.insert("generation".to_owned(), generation.saturating_add(1).into());
-        }
-        let revision = self.revision_of(options, old);
-        let marked = custom::encode(resource, value, revision);
-        if !options.dry_run {
-            self.commit(resource, old.key(), Some(marked.clone()));
-        }
-        Ok(custom::view(resource, &marked))
-    }
-
-    /// Removes an object for good, and what belongs to it.
-    pub(super) fn remove(&mut self, resource: &Arc<ResourceType>, old: &Arc<StoredObject>) {
-        self.drop_definition(resource, old);
-        self.commit(resource, old.key(), None);
-    }
-
-    /// Removes or marks every object of a scope.
-    pub(super) fn delete_all(
-        &mut self,
-        resource: &Arc<ResourceType>,
-        namespace: &str,
-        options: &WriteOptions,
-    ) -> Result<(), Status> {
-        let scope = Scope::new(namespace);
-        let objects: Vec<_> = self
-            .collection(resource)?
-            .live(&scope, "")
-            .cloned()
-            .collect();
-        for object in objects {
-            let object = custom::view(resource, &object);
-            let mut value = object.value(resource);
-            if has_finalizers(&value) {
-                self.mark_deleted(resource, &object, &mut value, options)?;
-            } else {
-                self.remove(resource, &object);
-            }
-        }
-        Ok(())
     }
 
     /// Returns the name, made from `generateName` if there is none.
@@ -489,32 +433,10 @@ impl Cluster {
     }
 }
 
-/// Checks the preconditions of a delete.
-fn check_preconditions(
-    wanted: &DeleteOptions,
-    resource: &ResourceType,
-    old: &StoredObject,
-) -> Result<(), Status> {
-    let Some(wanted) = &wanted.preconditions else {
-        return Ok(());
-    };
-    // A real server names the kind here, where other conflicts name the resource.
-    let refuse = |what: &str, wanted: &str, is: &str, perhaps: &str| {
-        let why = format!(
-            "the {what} in the precondition ({wanted}) does not match the {what} in record ({is}). The object might \
-             have been {perhaps}"
-        );
-        let mut named = resource.clone();
-        named.plural.clone_from(&resource.kind);
-        Err(status::conflict(&named, old.name(), &why))
-    };
-    if let Some(uid) = wanted.uid.as_deref().filter(|uid| *uid != old.uid()) {
-        return refuse("UID", uid, old.uid(), "deleted and then recreated");
-    }
-    let is = old.revision().to_string();
-    let version = wanted.resource_version.as_deref();
-    if let Some(version) = version.filter(|wanted| *wanted != is) {
-        return refuse("ResourceVersion", version, &is, "modified");
-    }
-    Ok(())
+/// 409: an apply names a UID, but there is no object.
+fn absent_uid(resource: &ResourceType, name: &str, uid: &str) -> Status {
+    let why = format!(
+        "uid mismatch: the provided object specified uid {uid}, and no existing object was found"
+    );
+    status::conflict(resource, name, &why)
 }

@@ -1,10 +1,13 @@
-//! Patches: merge patch, JSON patch, strategic merge patch, and server-side apply as a merge.
+//! Patches: merge patch, JSON patch, strategic merge patch, and server-side apply.
 
 mod strategic;
 
 use informer_wire::{Patch, Status, StatusCause, StatusDetails};
 use serde_json::Value;
 
+use crate::apply::applied;
+use crate::fields::type_of;
+use crate::model::WriteOptions;
 use crate::request::RequestRecord;
 use crate::resource::ResourceType;
 use crate::status;
@@ -21,6 +24,16 @@ pub(crate) fn parse(
             status::bad_request(format!("error decoding patch, which must be JSON: {error}"))
         })
     };
+    if media_type != "application/apply-patch+yaml" && record.query_value("force").is_some() {
+        let message = "Forbidden: may not be specified for non-apply patch";
+        let cause = StatusCause::new("FieldValueForbidden", message).with_field("force");
+        return Err(status::invalid(
+            "meta.k8s.io",
+            "PatchOptions",
+            "",
+            vec![cause],
+        ));
+    }
     Ok(match media_type {
         "application/merge-patch+json" => Patch::Merge(value()?),
         "application/json-patch+json" => Patch::Json(value()?),
@@ -62,28 +75,28 @@ pub(crate) fn check_kind(patch: &Patch<Value>, resource: &ResourceType) -> Resul
     Ok(())
 }
 
-/// Returns the object with a patch applied. Server-side apply tracks no field managers: it merges, and a field that a
-/// later apply leaves out stays.
+/// Returns the object with a patch applied; `live` is `None` if there is none yet, which only an apply takes.
 pub(crate) fn apply(
     patch: &Patch<Value>,
     resource: &ResourceType,
-    object: &Value,
+    live: Option<&Value>,
+    options: &WriteOptions,
 ) -> Result<Value, Status> {
     check_kind(patch, resource)?;
-    let mut patched = object.clone();
+    let mut patched = live.cloned().unwrap_or_default();
     match patch {
         Patch::Merge(patch) => {
             require_object(patch)?;
             json_patch::merge(&mut patched, patch);
         }
         Patch::Json(patch) => apply_json(patch, &mut patched)?,
-        Patch::Apply { object: patch, .. } if resource.custom => {
+        Patch::Strategic(patch) => {
             require_object(patch)?;
-            json_patch::merge(&mut patched, patch);
+            strategic::merge(&mut patched, patch, &type_of(resource))?;
         }
-        Patch::Strategic(patch) | Patch::Apply { object: patch, .. } => {
-            require_object(patch)?;
-            strategic::merge(&mut patched, patch).map_err(status::bad_request)?;
+        Patch::Apply { object, force, .. } => {
+            require_object(object)?;
+            return applied(resource, live, object, *force, options);
         }
         _ => return Err(status::unsupported_media_type(&[])),
     }
@@ -116,22 +129,23 @@ mod tests {
 
     #[test]
     fn media_type_decides_the_kind_of_patch() {
+        let options = WriteOptions::at(jiff::Timestamp::UNIX_EPOCH);
         let pods = Registry::with_builtin().resolve("pods").unwrap();
         let pod = json!({"spec": {"containers": [{"name": "a"}]}});
         let record =
             RequestRecord::parse("PATCH", "/api/v1/namespaces/n/pods/a", "fieldManager=me");
         let patched = |media_type: &str, body: &str| {
             let patch = parse(media_type, &record, body.as_bytes())?;
-            apply(&patch, &pods, &pod)
+            apply(&patch, &pods, Some(&pod), &options)
         };
         let second = r#"{"spec":{"containers":[{"name":"b"}]}}"#;
         let merged = patched("application/merge-patch+json", second).unwrap();
         assert_eq!(merged, json!({"spec": {"containers": [{"name": "b"}]}}));
         let both = json!({"spec": {"containers": [{"name": "a"}, {"name": "b"}]}});
         let strategic = "application/strategic-merge-patch+json; charset=utf-8";
-        assert_eq!(patched(strategic, second).unwrap(), both);
+        let new_first = json!({"spec": {"containers": [{"name": "b"}, {"name": "a"}]}});
+        assert_eq!(patched(strategic, second).unwrap(), new_first);
         let apply = "application/apply-patch+yaml";
-        assert_eq!(patched(apply, second).unwrap(), both);
         let operations = r#"[{"op":"add","path":"/spec/containers/-","value":{"name":"b"}}]"#;
         let json = "application/json-patch+json";
         assert_eq!(patched(json, operations).unwrap(), both);
@@ -154,6 +168,10 @@ mod tests {
     fn custom_resource_takes_no_strategic_patch() {
         let widgets = ResourceType::new("demo.example", "v1", "Widget", "widgets");
         let patch = Patch::Strategic(json!({}));
-        assert_eq!(apply(&patch, &widgets, &json!({})).unwrap_err().code, 415);
+        let options = WriteOptions::at(jiff::Timestamp::UNIX_EPOCH);
+        assert_eq!(
+            apply(&patch, &widgets, None, &options).unwrap_err().code,
+            415
+        );
     }
 }

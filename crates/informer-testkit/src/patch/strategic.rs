@@ -1,290 +1,209 @@
-//! Strategic merge patch: maps merge as in a merge patch, known lists merge by a key.
-//!
-//! A real server takes the merge keys from its Go types, path by path. Here they hang on the
-//! field's name, which for the built-in kinds says nearly the same.
+//! Strategic merge patch: maps merge as in a merge patch, lists by the keys of the [table of fields](crate::fields).
 
+mod lists;
+#[cfg(test)]
+mod tests;
+
+use informer_wire::{Status, StatusDetails};
 use serde_json::{Map, Value};
 
-/// The field of a list, and the keys that identify its entries; the first key that an entry has counts.
-const MERGE_KEYS: &[(&str, &[&str])] = &[
-    ("addresses", &["type"]),
-    ("conditions", &["type"]),
-    ("containerStatuses", &["name"]),
-    ("containers", &["name"]),
-    ("env", &["name"]),
-    ("ephemeralContainers", &["name"]),
-    ("hostAliases", &["ip"]),
-    ("hostIPs", &["ip"]),
-    ("imagePullSecrets", &["name"]),
-    ("initContainers", &["name"]),
-    ("managedFields", &[]),
-    ("ownerReferences", &["uid"]),
-    ("podIPs", &["ip"]),
-    ("ports", &["containerPort", "port"]),
-    ("resourceClaims", &["name"]),
-    ("schedulingGates", &["name"]),
-    ("secrets", &["name"]),
-    ("taints", &["key"]),
-    ("topologySpreadConstraints", &["topologyKey"]),
-    ("volumeDevices", &["devicePath"]),
-    ("volumeMounts", &["mountPath"]),
-    ("volumes", &["name"]),
-    ("webhooks", &["name"]),
-];
+use crate::fields::{Field, Strategy, TypeRef};
+use crate::status;
 
-/// Lists of plain values that are united instead of replaced.
-const MERGED_SETS: &[&str] = &["finalizers"];
+const DIRECTIVE: &str = "$patch";
+const RETAIN_KEYS: &str = "$retainKeys";
+const DELETE_FROM: &str = "$deleteFromPrimitiveList";
+const SET_ORDER: &str = "$setElementOrder";
 
-/// Deeper than any Kubernetes object; JSON itself is read to a depth of 128.
-const DEPTH_LIMIT: usize = 128;
+type Fields = Map<String, Value>;
 
-/// Merges a patch into an object. The error is the message for the client.
-pub(super) fn merge(target: &mut Value, patch: &Value) -> Result<(), String> {
-    merge_value(target, patch, DEPTH_LIMIT)
+/// Merges a patch into an object of this type.
+pub(super) fn merge(target: &mut Value, patch: &Value, of: &TypeRef) -> Result<(), Status> {
+    let Some(patch) = patch.as_object() else {
+        return Err(status::bad_request("the patch is not a JSON object"));
+    };
+    let fields = std::mem::take(target);
+    let Value::Object(fields) = fields else {
+        return Err(status::bad_request("the object is not a JSON object"));
+    };
+    *target = Value::Object(merge_map(fields, patch.clone(), of)?);
+    Ok(())
 }
 
-fn merge_value(target: &mut Value, patch: &Value, depth: usize) -> Result<(), String> {
-    let Some(patch) = patch.as_object() else {
-        *target = patch.clone();
-        return Ok(());
-    };
-    if depth == 0 {
-        return Err("the patch is nested too deeply".to_owned());
+/// What a real server does not foresee in a patch: its words, and no reason.
+fn refuse(message: impl Into<String>) -> Status {
+    Status::failure(500, "", message)
+}
+
+fn wrong_type(wanted: &str, is: &Value) -> Status {
+    let is = go_type(is);
+    refuse(format!("expected a {wanted}, but received a {is}"))
+}
+
+fn go_type(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "%!s(<nil>)",
+        Value::Bool(_) => "bool",
+        Value::Number(number) if number.is_f64() => "float64",
+        Value::Number(_) => "int64",
+        Value::String(_) => "string",
+        Value::Array(_) => "[]interface {}",
+        Value::Object(_) => "map[string]interface {}",
     }
-    match directive(patch)? {
-        Directive::Merge => {}
-        Directive::Delete => {
-            *target = Value::Object(Map::new());
-            return Ok(());
+}
+
+/// A value as Go prints it.
+fn go(value: &Value) -> String {
+    match value {
+        Value::Null => "<nil>".to_owned(),
+        Value::String(text) => text.clone(),
+        Value::Array(entries) => {
+            let entries: Vec<String> = entries.iter().map(go).collect();
+            format!("[{}]", entries.join(" "))
         }
-        Directive::Replace => *target = Value::Object(Map::new()),
+        Value::Object(fields) => go_map(fields),
+        other => other.to_string(),
     }
-    if !target.is_object() {
-        *target = Value::Object(Map::new());
+}
+
+fn go_map(fields: &Fields) -> String {
+    let mut fields: Vec<String> = fields
+        .iter()
+        .map(|(name, value)| format!("{name}:{}", go(value)))
+        .collect();
+    fields.sort();
+    format!("map[{}]", fields.join(" "))
+}
+
+fn unknown_directive(directive: &Value, patch: &Fields) -> Status {
+    refuse(format!(
+        "unknown patch type: {} in map: {}",
+        go(directive),
+        go_map(patch)
+    ))
+}
+
+fn merge_map(mut original: Fields, mut patch: Fields, of: &TypeRef) -> Result<Fields, Status> {
+    if let Some(directive) = patch.get(DIRECTIVE) {
+        return match directive.as_str() {
+            Some("replace") => {
+                patch.remove(DIRECTIVE);
+                Ok(patch)
+            }
+            Some("delete") => Ok(Fields::new()),
+            _ => Err(unknown_directive(directive, &patch)),
+        };
     }
-    let Some(fields) = target.as_object_mut() else {
-        return Ok(());
-    };
-    retain_keys(fields, patch)?;
-    for (key, value) in patch {
-        if let Some(list) = key.strip_prefix("$deleteFromPrimitiveList/") {
-            delete_from_list(fields, list, value)?;
-        } else if !key.starts_with('$') {
-            merge_field(fields, key, value, depth - 1)?;
+    retain_keys(&mut original, &mut patch)?;
+    lists::set_orders(&mut original, &mut patch, of)?;
+    for (name, value) in patch {
+        match name.strip_prefix(DELETE_FROM) {
+            Some(rest) => {
+                let Some(name) = rest.strip_prefix('/') else {
+                    return Err(status::bad_request(
+                        "invalid patch format of primitive list",
+                    ));
+                };
+                lists::delete_from(&mut original, name, value)?;
+            }
+            None => merge_field(&mut original, name, value, of)?,
         }
     }
-    Ok(())
+    Ok(original)
+}
+
+/// The declaration of a field of a structure.
+fn declared<'t>(of: &'t TypeRef, name: &str) -> Option<&'t Field> {
+    of.view().as_map()?.fields.get(name)
 }
 
 fn merge_field(
-    fields: &mut Map<String, Value>,
-    key: &str,
-    patch: &Value,
-    depth: usize,
-) -> Result<(), String> {
-    match patch {
-        Value::Null => {
-            fields.remove(key);
-            Ok(())
-        }
-        Value::Object(map) if matches!(directive(map)?, Directive::Delete) => {
-            fields.remove(key);
-            Ok(())
-        }
-        Value::Object(_) => merge_value(fields.entry(key).or_insert(Value::Null), patch, depth),
-        Value::Array(entries) => {
-            let target = fields
-                .entry(key)
-                .or_insert_with(|| Value::Array(Vec::new()));
-            merge_list(target, key, entries, depth)
-        }
-        plain => {
-            fields.insert(key.to_owned(), plain.clone());
-            Ok(())
-        }
-    }
-}
-
-fn merge_list(
-    target: &mut Value,
-    field: &str,
-    entries: &[Value],
-    depth: usize,
-) -> Result<(), String> {
-    let replaces = |entry: &Value| entry["$patch"] == "replace";
-    let Some(present) = target
-        .as_array_mut()
-        .filter(|_| !entries.iter().any(replaces))
-    else {
-        let kept = entries.iter().filter(|entry| entry.get("$patch").is_none());
-        *target = Value::Array(kept.cloned().collect());
-        return Ok(());
-    };
-    if MERGED_SETS.contains(&field) {
-        let fresh: Vec<Value> = entries
-            .iter()
-            .filter(|entry| !present.contains(entry))
-            .cloned()
-            .collect();
-        present.extend(fresh);
+    original: &mut Fields,
+    name: String,
+    value: Value,
+    of: &TypeRef,
+) -> Result<(), Status> {
+    if value.is_null() {
+        original.remove(&name);
         return Ok(());
     }
-    let Some(merge_key) = merge_key(field, entries) else {
-        *present = entries.to_vec();
-        return Ok(());
-    };
-    for entry in entries {
-        let id = entry.get(merge_key).ok_or_else(|| {
-            format!("map: {entry} does not contain declared merge key: {merge_key}")
-        })?;
-        let place = present
-            .iter()
-            .position(|known| known.get(merge_key) == Some(id));
-        if entry["$patch"] == "delete" {
-            if let Some(place) = place {
-                present.remove(place);
+    let strategy = declared(of, &name).map(|field| &field.strategy);
+    let replaces = strategy == Some(&Strategy::Replace);
+    let merged = match (original.remove(&name), value) {
+        (Some(Value::Object(old)), Value::Object(new)) if !replaces => {
+            let inner = of.view().as_map().map(|map| map.field(&name));
+            let inner = inner.unwrap_or_else(TypeRef::deduced);
+            Some(Value::Object(merge_map(old, new, &inner)?))
+        }
+        (Some(Value::Array(old)), Value::Array(new)) => Some(match strategy {
+            Some(Strategy::Merge(key)) => lists::merge(old, new, key, of, &name)?.into(),
+            _ => Value::Array(new),
+        }),
+        (old, mut new) => {
+            let same_kind = old.is_some_and(|old| go_type(&old) == go_type(&new));
+            if !same_kind {
+                discard_nulls(&mut new);
             }
-            continue;
+            without_directives(new)
         }
-        let place = place.unwrap_or_else(|| {
-            present.push(Value::Object(Map::new()));
-            present.len() - 1
-        });
-        merge_value(&mut present[place], entry, depth)?;
+    };
+    if let Some(merged) = merged {
+        original.insert(name, merged);
     }
     Ok(())
 }
 
-/// Returns the merge key of a list; `None` if the list is replaced as a whole.
-fn merge_key(field: &str, entries: &[Value]) -> Option<&'static str> {
-    let (_, keys) = MERGE_KEYS.iter().find(|(name, _)| *name == field)?;
-    if !entries.iter().all(Value::is_object) {
-        return None;
-    }
-    let usable = |key: &&&str| entries.iter().any(|entry| entry.get(**key).is_some());
-    keys.iter().find(usable).or_else(|| keys.first()).copied()
-}
-
-enum Directive {
-    Merge,
-    Replace,
-    Delete,
-}
-
-fn directive(patch: &Map<String, Value>) -> Result<Directive, String> {
-    match patch
-        .get("$patch")
-        .map(|directive| directive.as_str().unwrap_or_default())
-    {
-        None | Some("merge") => Ok(Directive::Merge),
-        Some("replace") => Ok(Directive::Replace),
-        Some("delete") => Ok(Directive::Delete),
-        Some(other) => Err(format!("unknown patch type found: {other:?}")),
-    }
-}
-
-fn retain_keys(fields: &mut Map<String, Value>, patch: &Map<String, Value>) -> Result<(), String> {
-    let Some(kept) = patch.get("$retainKeys") else {
+/// Drops fields of the original that the patch does not list.
+fn retain_keys(original: &mut Fields, patch: &mut Fields) -> Result<(), Status> {
+    let Some(kept) = patch.remove(RETAIN_KEYS) else {
         return Ok(());
     };
-    let Some(kept) = kept.as_array() else {
-        return Err("$retainKeys is not a list".to_owned());
-    };
-    fields.retain(|key, _| kept.iter().any(|kept| kept == key.as_str()));
+    let malformed = || status::bad_request("invalid patch format of retainKeys");
+    let kept = kept.as_array().ok_or_else(malformed)?;
+    let keeps = |name: &str| kept.iter().any(|kept| kept == name);
+    let directive = |name: &str| name.starts_with(DELETE_FROM) || name.starts_with(SET_ORDER);
+    let unkept = patch
+        .iter()
+        .any(|(name, value)| !value.is_null() && !directive(name) && !keeps(name));
+    if unkept {
+        return Err(malformed());
+    }
+    original.retain(|name, _| keeps(name));
     Ok(())
 }
 
-fn delete_from_list(
-    fields: &mut Map<String, Value>,
-    list: &str,
-    values: &Value,
-) -> Result<(), String> {
-    let Some(values) = values.as_array() else {
-        return Err(format!("$deleteFromPrimitiveList/{list} is not a list"));
-    };
-    if let Some(present) = fields.get_mut(list).and_then(Value::as_array_mut) {
-        present.retain(|entry| !values.contains(entry));
-    }
-    Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    fn merged(mut target: Value, patch: Value) -> Value {
-        merge(&mut target, &patch).unwrap();
-        target
-    }
-
-    #[test]
-    fn known_list_is_merged_by_key_and_another_is_replaced() {
-        let pod =
-            json!({"containers": [{"name": "a", "image": "1", "args": ["x"]}, {"name": "b"}]});
-        let patch = json!({"containers": [
-            {"name": "a", "image": "2", "args": ["y"]},
-            {"name": "c"},
-            {"name": "b", "$patch": "delete"},
-        ], "$setElementOrder/containers": [{"name": "a"}, {"name": "c"}]});
-        assert_eq!(
-            merged(pod, patch),
-            json!({"containers": [{"name": "a", "image": "2", "args": ["y"]}, {"name": "c"}]})
-        );
-    }
-
-    #[test]
-    fn ports_have_two_merge_keys() {
-        let service = json!({"ports": [{"port": 80, "name": "http"}]});
-        assert_eq!(
-            merged(service, json!({"ports": [{"port": 80, "name": "web"}]})),
-            json!({"ports": [{"port": 80, "name": "web"}]})
-        );
-        let container = json!({"ports": [{"containerPort": 80}]});
-        assert_eq!(
-            merged(container, json!({"ports": [{"containerPort": 81}]})),
-            json!({"ports": [{"containerPort": 80}, {"containerPort": 81}]})
-        );
-    }
-
-    #[test]
-    fn directives_replace_and_delete() {
-        let object =
-            json!({"a": {"x": 1, "y": 2}, "volumes": [{"name": "v"}], "finalizers": ["f", "g"]});
-        assert_eq!(
-            merged(object.clone(), json!({"a": {"$patch": "replace", "z": 3}}))["a"],
-            json!({"z": 3})
-        );
-        assert_eq!(
-            merged(object.clone(), json!({"a": {"$patch": "delete"}})).get("a"),
-            None
-        );
-        assert_eq!(
-            merged(object.clone(), json!({"a": {"$retainKeys": ["x"], "x": 5}}))["a"],
-            json!({"x": 5})
-        );
-        assert_eq!(merged(object.clone(), json!({"a": null})).get("a"), None);
-        let replaced = json!({"volumes": [{"$patch": "replace"}, {"name": "w"}]});
-        assert_eq!(
-            merged(object.clone(), replaced)["volumes"],
-            json!([{"name": "w"}])
-        );
-        let set = json!({"finalizers": ["g", "h"], "$deleteFromPrimitiveList/finalizers": ["f"]});
-        assert_eq!(merged(object, set)["finalizers"], json!(["g", "h"]));
-    }
-
-    #[test]
-    fn invalid_patch_is_refused() {
-        for patch in [
-            json!({"a": {"$patch": "explode"}}),
-            json!({"volumes": [{"image": "no name"}]}),
-            json!({"a": {"$retainKeys": "x"}}),
-        ] {
-            assert!(
-                merge(&mut json!({"volumes": [{"name": "v"}]}), &patch).is_err(),
-                "{patch}"
-            );
+fn discard_nulls(value: &mut Value) {
+    match value {
+        Value::Object(fields) => {
+            fields.retain(|_, value| !value.is_null());
+            fields.values_mut().for_each(discard_nulls);
         }
+        Value::Array(entries) => entries.iter_mut().for_each(discard_nulls),
+        _ => {}
     }
+}
+
+/// The value without maps that have a directive; `None` if it is one.
+fn without_directives(value: Value) -> Option<Value> {
+    match value {
+        Value::Object(fields) if fields.contains_key(DIRECTIVE) => None,
+        Value::Object(fields) => {
+            let fields = fields.into_iter();
+            let kept = fields.filter_map(|(name, value)| Some((name, without_directives(value)?)));
+            Some(Value::Object(
+                kept.filter(|(name, _)| !name.starts_with('$')).collect(),
+            ))
+        }
+        Value::Array(entries) => {
+            let entries = entries.into_iter();
+            Some(entries.filter_map(without_directives).collect())
+        }
+        other => Some(other),
+    }
+}
+
+/// 422: a list of lists.
+fn list_of_lists() -> Status {
+    let message = "the server rejected our request due to an error in our request";
+    Status::failure(422, "Invalid", message).with_details(StatusDetails::default())
 }

@@ -1,7 +1,7 @@
 //! The options of a delete, from the body or the query of its request.
 
 use informer_wire::schema::Message;
-use informer_wire::{DeleteOptions, Status, StatusCause};
+use informer_wire::{DeleteOptions, Propagation, Status, StatusCause};
 use serde_json::Value;
 
 use super::protobuf::Envelope;
@@ -11,56 +11,79 @@ use crate::status;
 
 const KIND: &str = "DeleteOptions";
 
+/// What a request asks of a deletion.
+#[derive(Debug, Default)]
+pub(crate) struct DeleteWish {
+    pub(crate) how: DeleteOptions,
+    /// Whether it asks with `orphanDependents: false`, the one case in which a real server says 202 while the object
+    /// is still there.
+    pub(crate) cascades_by_old_option: bool,
+}
+
 /// Reads the options of a delete: from the body if there is one, otherwise from the query. Beside a body the query does
 /// not count.
 pub(crate) fn delete_options(
     record: &RequestRecord,
     media_type: &str,
     body: &[u8],
-) -> Result<DeleteOptions, Status> {
+    protobuf_spoken: bool,
+) -> Result<DeleteWish, Status> {
     if body.is_empty() {
         return from_query(record);
     }
-    let mut options = read(Format::of(media_type)?, body).map_err(status::bad_request)?;
+    let mut options =
+        read(Format::of(media_type, protobuf_spoken)?, body).map_err(status::bad_request)?;
     let directives = options["dryRun"].as_array().map(Vec::as_slice);
     let directives = directives.unwrap_or_default().iter();
     let directives: Vec<_> = directives.filter_map(Value::as_str).collect();
     check_dry_run(KIND, &directives)?;
-    check_propagation(options["propagationPolicy"].as_str())?;
-    if let Some(orphan) = options["orphanDependents"].as_bool() {
-        if let Some(policy) = options["propagationPolicy"].as_str() {
-            let message = format!(
-                "Invalid value: {policy:?}: orphanDependents and deletionPropagation cannot be both set"
-            );
-            let cause = StatusCause::new("FieldValueInvalid", message);
-            return Err(invalid(KIND, cause.with_field("propagationPolicy")));
-        }
-        let policy = if orphan { "Orphan" } else { "Background" };
-        options["propagationPolicy"] = policy.into();
+    let orphan = options["orphanDependents"].as_bool();
+    let policy = policy(options["propagationPolicy"].as_str(), orphan)?;
+    if let Some(fields) = options.as_object_mut() {
+        fields.remove("propagationPolicy");
     }
-    // A negative grace period is a second, as on a real server.
-    if options["gracePeriodSeconds"]
-        .as_i64()
-        .is_some_and(|seconds| seconds < 0)
-    {
-        options["gracePeriodSeconds"] = 1.into();
+    if let Some(seconds) = options["gracePeriodSeconds"].as_i64() {
+        options["gracePeriodSeconds"] = at_least_one(seconds).into();
     }
-    serde_json::from_value(options).map_err(|error| status::bad_request(error.to_string()))
+    let mut how: DeleteOptions =
+        serde_json::from_value(options).map_err(|error| status::bad_request(error.to_string()))?;
+    how.propagation_policy = policy;
+    Ok(DeleteWish {
+        how,
+        cascades_by_old_option: orphan == Some(false),
+    })
 }
 
-fn from_query(record: &RequestRecord) -> Result<DeleteOptions, Status> {
+fn from_query(record: &RequestRecord) -> Result<DeleteWish, Status> {
     let directives: Vec<_> = record.query_values("dryRun").collect();
     check_dry_run(KIND, &directives)?;
-    check_propagation(record.query_value("propagationPolicy"))?;
-    let mut options = DeleteOptions::default().dry_run(!directives.is_empty());
     let text = |key| record.query_value(key).filter(|text| !text.is_empty());
+    let orphan = text("orphanDependents").map(|text| !matches!(text, "false" | "0"));
+    let mut how = DeleteOptions::default().dry_run(!directives.is_empty());
+    how.propagation_policy = policy(text("propagationPolicy"), orphan)?;
+    if let Some(seconds) = text("gracePeriodSeconds") {
+        let seconds: i64 = seconds.parse().map_err(|_| {
+            status::bad_request(format!(
+                "invalid {KIND}: gracePeriodSeconds: strconv.ParseInt: parsing {seconds:?}: invalid syntax"
+            ))
+        })?;
+        how.grace_period_seconds = Some(at_least_one(seconds));
+    }
     if let Some(uid) = text("uid") {
-        options = options.only_uid(uid);
+        how = how.only_uid(uid);
     }
     if let Some(version) = text("resourceVersion") {
-        options = options.only_resource_version(version);
+        how = how.only_resource_version(version);
     }
-    Ok(options)
+    Ok(DeleteWish {
+        how,
+        cascades_by_old_option: orphan == Some(false),
+    })
+}
+
+/// What is below zero counts as one second.
+fn at_least_one(seconds: i64) -> u64 {
+    u64::try_from(seconds).unwrap_or(1)
 }
 
 /// Reads a body as JSON whose fields have their types.
@@ -123,17 +146,43 @@ pub(crate) fn check_dry_run(kind: &str, directives: &[&str]) -> Result<(), Statu
     Err(invalid(kind, cause))
 }
 
-/// Refuses propagation policies that there are not.
-fn check_propagation(policy: Option<&str>) -> Result<(), Status> {
-    let Some(policy) =
-        policy.filter(|policy| !matches!(*policy, "Foreground" | "Background" | "Orphan"))
-    else {
-        return Ok(());
+/// Reads the propagation policy and the older option. Refuses policies that there are not, and two that contradict each
+/// other.
+fn policy(policy: Option<&str>, orphan: Option<bool>) -> Result<Option<Propagation>, Status> {
+    let Some(policy) = policy else {
+        return Ok(orphan.map(|orphan| match orphan {
+            true => Propagation::Orphan,
+            false => Propagation::Background,
+        }));
     };
-    let supported = "\"Foreground\", \"Background\", \"Orphan\", \"nil\"";
-    let message = format!("Unsupported value: {policy:?}: supported values: {supported}");
-    let cause = StatusCause::new("FieldValueNotSupported", message);
-    Err(invalid(KIND, cause.with_field("propagationPolicy")))
+    let mut causes = Vec::new();
+    let mut refuse = |reason: &str, message: String| {
+        causes.push(StatusCause::new(reason, message).with_field("propagationPolicy"));
+    };
+    if orphan.is_some() {
+        let why = "orphanDependents and deletionPropagation cannot be both set";
+        refuse(
+            "FieldValueInvalid",
+            format!("Invalid value: {policy:?}: {why}"),
+        );
+    }
+    let known = match policy {
+        "Foreground" => Some(Propagation::Foreground),
+        "Background" => Some(Propagation::Background),
+        "Orphan" => Some(Propagation::Orphan),
+        _ => {
+            let supported = "\"Foreground\", \"Background\", \"Orphan\", \"nil\"";
+            refuse(
+                "FieldValueNotSupported",
+                format!("Unsupported value: {policy:?}: supported values: {supported}"),
+            );
+            None
+        }
+    };
+    if causes.is_empty() {
+        return Ok(known);
+    }
+    Err(status::invalid("meta.k8s.io", KIND, "", causes))
 }
 
 fn invalid(kind: &str, cause: StatusCause) -> Status {

@@ -17,6 +17,8 @@ pub(crate) struct Version {
     pub(crate) status_replicas: Option<String>,
     pub(crate) label_selector: Option<String>,
     pub(crate) selectable: Vec<String>,
+    /// Whether there are rules over the whole object, which are not evaluated.
+    pub(crate) has_rules: bool,
 }
 
 /// The versions of a custom resource.
@@ -66,6 +68,7 @@ impl Family {
                     .filter_map(|field| field["jsonPath"].as_str())
                     .map(|path| path.trim_start_matches('.').to_owned())
                     .collect(),
+                has_rules: has_key(schema, "x-kubernetes-validations"),
             };
             family.versions.insert(name.to_owned(), read);
         }
@@ -106,6 +109,17 @@ impl Family {
         prune::prune_nulls(object, Some(root));
         unknown.extend(embedded::coerce(object, root)?);
         Ok(unknown)
+    }
+}
+
+/// Whether a map somewhere in a value has this key.
+fn has_key(value: &Value, key: &str) -> bool {
+    match value {
+        Value::Array(items) => items.iter().any(|item| has_key(item, key)),
+        Value::Object(fields) => {
+            fields.contains_key(key) || fields.values().any(|field| has_key(field, key))
+        }
+        _ => false,
     }
 }
 

@@ -5,6 +5,7 @@
 //! that ([`FieldValidation`]). Custom resources then get defaults and are validated ([`admit`]); [`family`] has how they
 //! look in each version. The rules of `x-kubernetes-validations` are not evaluated.
 
+mod combined;
 mod decode;
 mod defaults;
 mod definition;
@@ -13,6 +14,7 @@ mod error;
 mod family;
 mod format;
 mod go;
+mod keywords;
 mod lists;
 mod node;
 mod numbers;
@@ -20,6 +22,8 @@ mod pattern;
 mod prune;
 mod strict;
 mod structural;
+#[cfg(test)]
+mod tests;
 mod validate;
 
 use informer_wire::Status;
@@ -73,7 +77,7 @@ pub(crate) fn admit(
     if errors.is_empty() {
         return Ok(());
     }
-    if errors.iter().any(FieldError::blocks_rules) {
+    if version.has_rules && errors.iter().any(FieldError::blocks_rules) {
         let why = "some validation rules were not checked because the object was invalid; correct the existing errors \
                    to complete validation";
         errors.push(FieldError::invalid(&whole, &Value::Null, why));

@@ -67,6 +67,10 @@ pub(crate) fn compare(ops: &[Op], real: &[Answer], kit: &[Answer]) -> Vec<Differ
             differ("/code", &said(real).into(), &said(kit).into());
         } else {
             differences("", &real.body, &kit.body, &mut differ);
+            if real.warnings != kit.warnings {
+                let texts = |answer: &Answer| answer.warnings.as_slice().into();
+                differ("/warnings", &texts(real), &texts(kit));
+            }
         }
     }
     found

@@ -3,6 +3,7 @@
 //! The tests of the test kit take these files in too, to replay recorded sequences without a real server.
 
 pub(crate) mod allowed;
+pub(crate) mod causes;
 pub(crate) mod compare;
 pub(crate) mod definitions;
 pub(crate) mod normalise;

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
 
+use super::causes;
 use super::op::Op;
 use super::session::Answer;
 
@@ -13,9 +14,16 @@ pub(crate) fn normalise(run: &str, ops: &[Op], answers: &[Answer]) -> Vec<Answer
     // Ranks count what was seen so far: a later difference must not show in an earlier answer.
     let normal = ops.iter().zip(answers).map(|(op, answer)| {
         names.learn(op, &answer.body);
+        let mut body = names.apply(&answer.body);
+        causes::normalise(&mut body);
         Answer {
             code: answer.code,
-            body: names.apply(&answer.body),
+            body,
+            warnings: answer
+                .warnings
+                .iter()
+                .map(|text| names.text(text))
+                .collect(),
         }
     });
     normal.collect()
@@ -91,7 +99,7 @@ impl Names {
         let mut normal = Map::new();
         for (name, value) in fields {
             let value = match (name.as_str(), value) {
-                ("managedFields", _) => continue,
+                ("managedFields", Value::Array(entries)) => self.entries(entries),
                 // No version at all, which a real server repeats in a dry run.
                 ("resourceVersion", Value::String(text)) if text == "0" => continue,
                 ("causes", Value::Array(causes)) => self.causes(causes),
@@ -107,13 +115,26 @@ impl Names {
         normal
     }
 
-    /// Each cause once: a real server's checks overlap.
+    /// Managed fields in an order without their times.
+    fn entries(&self, entries: &[Value]) -> Value {
+        let mut normal: Vec<Value> = entries.iter().map(|entry| self.apply(entry)).collect();
+        normal.sort_by_key(ToString::to_string);
+        normal.into()
+    }
+
+    /// Each cause once, since a real server's checks overlap; it names managers in no order.
     fn causes(&self, causes: &[Value]) -> Value {
         let mut each: Vec<Value> = Vec::new();
         for cause in causes.iter().map(|cause| self.apply(cause)) {
             if !each.contains(&cause) {
                 each.push(cause);
             }
+        }
+        if each
+            .iter()
+            .any(|cause| cause["reason"] == "FieldManagerConflict")
+        {
+            each.sort_by_key(ToString::to_string);
         }
         Value::Array(each)
     }

@@ -22,6 +22,9 @@ pub(crate) struct Request {
 pub(crate) struct Answer {
     pub(crate) code: u16,
     pub(crate) body: Value,
+    /// The texts of the `Warning` headers, sorted.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) warnings: Vec<String>,
 }
 
 /// The answers of one server so far.

@@ -1,5 +1,7 @@
 //! What a controller knows of itself, for others to read.
 
+mod source;
+
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -7,10 +9,17 @@ use informer_store::ObjectKey;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
+pub use source::SourceStatus;
+
+pub(crate) use source::Queued;
+
 /// A reconcile that runs for longer is logged.
 const SLOW: Duration = Duration::from_secs(60);
 
-/// How often they are looked for.
+/// How many failing keys are shown.
+const FAILING_SHOWN: usize = 100;
+
+/// How often slow reconciles are looked for.
 const LOOK_PERIOD: Duration = Duration::from_secs(10);
 
 /// The status of a [`Controller`](crate::Controller).
@@ -30,8 +39,14 @@ const LOOK_PERIOD: Duration = Duration::from_secs(10);
 pub struct ControllerStatus {
     /// What it does.
     pub phase: ControllerPhase,
+    /// How many keys it reconciles at once; zero until it reconciles.
+    pub workers: usize,
+    /// Its event sources, in the order in which they were added.
+    pub sources: Vec<SourceStatus>,
     /// The reconciles that run, the oldest first.
     pub running: Vec<RunningReconcile>,
+    /// The keys whose last reconcile failed, the latest last; 100 at most, of which the oldest are left out.
+    pub failing: Vec<FailingKey>,
     /// How many reconciles have ended, in whatever way.
     pub reconciles: u64,
     /// How many of them failed, panicked or took too long; conflicts with concurrent writes included.
@@ -75,6 +90,20 @@ pub struct RunningReconcile {
     number: u64,
 }
 
+/// A key whose last reconcile failed, panicked or took too long.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct FailingKey {
+    /// The key.
+    pub key: ObjectKey,
+    /// How often it has failed in a row.
+    pub failures: u32,
+    /// The failure.
+    pub error: Arc<str>,
+    /// When it is tried again, at the earliest, if nothing queues it before; `None` if only an event does.
+    pub next_try: Option<Instant>,
+}
+
 /// The name of a controller and its status, for those who write it.
 #[derive(Clone)]
 pub(crate) struct Record {
@@ -113,10 +142,36 @@ impl Record {
         }
     }
 
-    pub(crate) fn failed(&self, error: String) {
+    pub(crate) fn begin_reconciling(&self, workers: usize) {
+        self.status.send_modify(|status| {
+            status.phase = ControllerPhase::Reconciling;
+            status.workers = workers;
+        });
+    }
+
+    pub(crate) fn add_source(&self, source: SourceStatus) {
+        self.status
+            .send_modify(|status| status.sources.push(source));
+    }
+
+    pub(crate) fn failed(&self, failing: FailingKey) {
         self.status.send_modify(|status| {
             status.failures += 1;
-            status.last_error = Some(error.into());
+            status.last_error = Some(format!("{}: {}", failing.key, failing.error).into());
+            status.failing.retain(|other| other.key != failing.key);
+            if status.failing.len() == FAILING_SHOWN {
+                status.failing.remove(0);
+            }
+            status.failing.push(failing);
+        });
+    }
+
+    /// Takes a key off the failing ones: it succeeded, or was taken off the queue.
+    pub(crate) fn not_failing(&self, key: &ObjectKey) {
+        self.status.send_if_modified(|status| {
+            let before = status.failing.len();
+            status.failing.retain(|other| other.key != *key);
+            status.failing.len() < before
         });
     }
 
