@@ -149,7 +149,7 @@ impl Pair {
         {
             let side = |left: &Left| {
                 left.get(name)
-                    .map_or("(absent)".to_owned(), ToString::to_string)
+                    .map_or_else(|| "(absent)".to_owned(), ToString::to_string)
             };
             let (real, kit) = (side(&real), side(&kit));
             if real != kit {
