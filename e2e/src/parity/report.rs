@@ -13,7 +13,7 @@ use super::judge::transcript::{Step, Transcript};
 use super::kinds::KINDS;
 
 /// A run of fewer sequences may miss operations and entries.
-const LONG: u64 = 100;
+const LONG: u64 = 1000;
 
 /// Every operation that the generator makes.
 const VERBS: &[&str] = &[
