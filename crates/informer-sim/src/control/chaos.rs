@@ -141,6 +141,13 @@ impl Chaos {
         trouble
     }
 
+    /// Decides how long a reconcile thinks before it writes.
+    pub(super) fn pause(&self) -> Option<Duration> {
+        let mut state = self.0.state.lock();
+        let thinks = self.0.plan.freezes && state.is_on && state.rng.bool();
+        thinks.then(|| Duration::from_millis(state.rng.u64(1..3000)))
+    }
+
     /// Decides whether a function of a source panics.
     pub(super) fn panics(&self) -> bool {
         let (of, mut state) = (self.0.plan.panics, self.0.state.lock());

@@ -76,7 +76,11 @@ impl Process {
         let factory = InformerFactory::builder(client.clone())
             .namespace(NAMESPACE)
             // An event that a panic skips is made up for; what is lost otherwise is lost for good.
-            .resync_period(Duration::from_secs(if kit.plan.panics > 0 { 60 } else { 0 }))
+            .resync_period(Duration::from_secs(if kit.plan.panics > 0 {
+                60
+            } else {
+                0
+            }))
             .build()
             .expect("good settings");
         let (widgets, parts) = (

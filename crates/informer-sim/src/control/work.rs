@@ -135,6 +135,10 @@ impl Desk {
         if comes_first && let Some(action) = Self::strike(trouble).await? {
             return Ok(action);
         }
+        // A freeze may come in between.
+        if let Some(pause) = self.chaos.pause() {
+            tokio::time::sleep(pause).await;
+        }
         self.provide(request).await?;
         if !comes_first && let Some(action) = Self::strike(trouble).await? {
             return Ok(action);

@@ -90,7 +90,7 @@ impl World {
             self.start(slot);
         }
         for _ in 0..self.plan.steps {
-            self.step();
+            self.step().await;
             let pause = self.rng.u32(0..8);
             self.pass(LOOK * pause).await;
         }
@@ -143,11 +143,11 @@ impl World {
         }
     }
 
-    fn step(&mut self) {
+    async fn step(&mut self) {
         let slot = self.rng.usize(..self.plan.replicas);
         match self.rng.u32(..16) {
             0..6 => self.write(),
-            6 | 7 if self.plan.freezes => self.freeze(slot),
+            6 | 7 if self.plan.freezes => self.freeze(slot).await,
             8 if self.plan.crashes => self.crash(slot),
             9 if self.plan.crashes => self.stop(slot),
             10 | 11 if self.plan.tampers => self.tamper(),
@@ -198,7 +198,13 @@ impl World {
         }
     }
 
-    fn freeze(&mut self, slot: usize) {
+    /// Freezes a process, the leader more often, with a change that is just reconciled.
+    async fn freeze(&mut self, slot: usize) {
+        self.write();
+        self.pass(LOOK).await;
+        let leads = |process: &Option<Process>| process.as_ref().is_some_and(Process::is_leader);
+        let leader = self.processes.iter().position(leads);
+        let slot = leader.filter(|_| self.rng.bool()).unwrap_or(slot);
         let beyond = self.rng.bool();
         let lease = self.plan.lease;
         let time = match beyond {
