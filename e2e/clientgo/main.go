@@ -134,4 +134,5 @@ func main() {
 	indexerLists()
 	indexerBatches()
 	queues()
+	controllers()
 }

@@ -1,9 +1,10 @@
 //! `informer serve`: the API server in memory, until it is stopped.
 
 use std::process::ExitCode;
+use std::time::Duration;
 
 use anyhow::Context;
-use informer_testkit::{ApiServer, RequestMatcher, Status, Workload};
+use informer_testkit::{Actors, ApiServer, RequestMatcher, Status, Workload};
 
 use crate::args::ServeArgs;
 use crate::failure::print;
@@ -21,6 +22,7 @@ pub(crate) async fn run(args: &ServeArgs) -> anyhow::Result<ExitCode> {
     let filling = filling.with_retry_after(1);
     let server = ApiServer::builder()
         .port(args.port)
+        .actors(actors())
         .fail(RequestMatcher::any(), filling, usize::MAX)
         .start()
         .await
@@ -50,6 +52,16 @@ pub(crate) async fn run(args: &ServeArgs) -> anyhow::Result<ExitCode> {
     }
     server.shutdown().await;
     Ok(ExitCode::SUCCESS)
+}
+
+/// What runs beside the server: all that the test kit has, with the delays of a small cluster, so that what `kubectl`
+/// deletes comes to its end before its eyes.
+fn actors() -> Actors {
+    Actors::none()
+        .empty_namespaces()
+        .collect_garbage(Duration::from_millis(200))
+        .start_pods(Duration::from_secs(1))
+        .end_pods(Duration::from_secs(1))
 }
 
 /// Fills a server, which takes a while with many pods. `None` if the command was stopped before it was done.

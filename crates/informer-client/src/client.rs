@@ -12,7 +12,7 @@ use crate::builder::ClientBuilder;
 use crate::credentials::Credentials;
 use crate::discovery::DiscoveryCache;
 use crate::error::BuildError;
-use crate::gate::Gate;
+use crate::gate::{Gate, Gated};
 use crate::path;
 use crate::request::RequestBuilder;
 use crate::transport::{Pool, Transport};
@@ -39,7 +39,7 @@ use crate::write_log::WriteLog;
 pub struct Client {
     pub(crate) inner: Arc<Inner>,
     /// Asked before each request.
-    pub(crate) gate: Option<Arc<dyn Gate>>,
+    pub(crate) gate: Option<Arc<Gated>>,
     /// Receives what was written.
     pub(crate) write_log: Option<Arc<dyn WriteLog>>,
     /// Which connections it uses.
@@ -164,11 +164,12 @@ impl Client {
     /// they are.
     ///
     /// For what only a leader may do: after a loss of its lease, or when a frozen process wakes up after it, nothing is
-    /// sent any more but what has passed the gate before.
+    /// sent any more but what has passed the gate before. Requests pass one at a time, each when the connection had time to
+    /// write the one before, so that this is one as a rule; where connections have to be opened first it may be more.
     #[must_use]
     pub fn gated(&self, gate: impl Gate) -> Self {
         Self {
-            gate: Some(Arc::new(gate)),
+            gate: Some(Arc::new(Gated::new(gate))),
             ..self.clone()
         }
     }

@@ -12,7 +12,6 @@ use url::Url;
 use crate::client::{Client, Sender};
 use crate::credentials::{Credentials, Shown};
 use crate::error::Error;
-use crate::gate;
 use crate::response::Response;
 use crate::transport::{Lanes, Pool, Transport};
 
@@ -124,7 +123,7 @@ impl RequestBuilder {
         let limit = parts.timeout;
         let exchange = async {
             match &self.client.gate {
-                Some(gate) => gate::pass(&**gate, exchange(&self.client, parts)).await,
+                Some(gate) => gate.pass(exchange(&self.client, parts)).await,
                 None => exchange(&self.client, parts).await,
             }
         };

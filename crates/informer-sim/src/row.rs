@@ -209,7 +209,7 @@ impl Row {
             Self::ExpiredToken => {
                 let why = "The provided continue parameter is too old";
                 let mut expired = status::expired(why);
-                expired.metadata.continue_token = Some(token(-1, "a"));
+                expired.metadata.continue_token = Some(token(-1, "a").into());
                 expired.into()
             }
             Self::PlainTimeout => bare_timeout().into(),

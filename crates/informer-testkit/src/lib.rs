@@ -43,11 +43,20 @@
 //!   new; whole, as metadata, or as a table.
 //! - **Watches** with bookmarks, timeouts, streaming lists (`sendInitialEvents`), a window of
 //!   history, selectors that objects enter and leave, and the end of watchers that do not read.
-//! - **Writes**: create, replace, JSON, merge and strategic merge patch, delete with finalizers
-//!   and preconditions, deletion of collections, the `/status` subresource, dry runs. A test's own writes
-//!   make their namespace, requests find it missing; it is deleted with its contents.
-//! - **`kubectl`** works against it: discovery, `get`, `apply`, `delete`; see
-//!   [`ApiServer::kubeconfig`].
+//! - **Writes**: create, replace, JSON, merge and strategic merge patch, server-side apply with the owners of
+//!   fields, delete with finalizers, preconditions, propagation policies and grace periods, deletion of
+//!   collections, dry runs. A test's own writes make their namespace, requests find it missing.
+//! - **Schemas**: custom resources are pruned, defaulted and validated by the schema of their definition, in a real
+//!   server's words, and each served version shows the stored object in its own shape. Requests drop unknown fields of
+//!   every kind, with a warning or a refusal as their `fieldValidation` says; methods of the server write objects of
+//!   built-in kinds as they are.
+//! - **Bodies** in JSON, YAML and protobuf; what cannot be read is refused in a real server's words.
+//! - **Subresources**: `/status`, `/scale` (also of custom resources), `/finalize` of namespaces, evictions that spend
+//!   disruption budgets, bindings, tokens; reviews of access, which allow everything.
+//! - **Actors**, which do what other programs of a cluster do: deleted namespaces are emptied and
+//!   deleted pods end; by choice garbage is collected and pods start. See [`Actors`].
+//! - **`kubectl`** works against it: `cargo xtask e2e kubectl` compares what 200 of its commands say with what they say
+//!   of a real server, to the columns of tables and the fields of `explain`; see [`ApiServer::kubeconfig`].
 //! - **Faults**: one [`Fault`] for each request that fits a [`RequestMatcher`];
 //!   [`ApiServer::end_watches`] for the streams that are open.
 //! - **Replicas** that are behind, and **rewinds** of the whole history.
@@ -64,13 +73,14 @@
 //!
 //! # What it does not do
 //!
-//! There is no TLS, no compression and no YAML. It sends protobuf, but accepts none: a request with it is
-//! answered with 415, which rules out those commands of `kubectl` that send typed objects, such as
-//! `kubectl create configmap`. There is no authorisation beyond one bearer
-//! token, no admission, no validation against schemas, no conversion between versions, no
-//! subresource but `/status`, no garbage collection by owner references, and no controller runs.
-//! Objects get few defaults: the phase of pods and namespaces. Server-side apply merges without
-//! keeping track of owners; managed fields are stored as they are sent. The core group's events
+//! There is no TLS and no compression. Custom resources, their definitions and API services are not taken in protobuf.
+//! There is no authorisation beyond one bearer token, no admission, and no controller of workloads runs: deployments,
+//! stateful sets and jobs make no pods. Built-in kinds are checked as to their fields' types and their metadata, not
+//! further. Its OpenAPI has fields and types, without descriptions.
+//! Rules in CEL (`x-kubernetes-validations`) are not evaluated, definitions are not converted by webhooks, and unknown
+//! fields of a definition itself are kept. An open watch goes on in the schema that its resource had when it began.
+//! Built-in objects get few defaults: the phase of pods and namespaces. Owners of fields are tracked for writes by
+//! request from an object's creation on, for a test's own writes once the object was applied to. The core group's events
 //! and those of `events.k8s.io` are two resources here. A revision that lies ahead is refused at
 //! once; a real server waits for it up to 3 seconds first.
 //!
@@ -93,6 +103,7 @@ mod builtin;
 mod client;
 mod clients;
 mod clock;
+mod definition;
 mod encode;
 mod fault;
 mod fields;
@@ -104,6 +115,7 @@ mod memory;
 pub mod model;
 mod patch;
 pub mod protobuf;
+mod rare;
 mod replicas;
 mod request;
 mod request_body;
@@ -120,6 +132,7 @@ mod strategy;
 mod table;
 mod time;
 mod typed;
+mod virtual_resource;
 mod virtual_time;
 mod wait;
 mod workload;

@@ -6,7 +6,9 @@ use std::sync::Arc;
 use informer_wire::Status;
 
 use crate::builtin;
+use crate::definition::Definition;
 use crate::fields::TypeRef;
+use crate::rare;
 use crate::schema::Family;
 use crate::status;
 
@@ -48,6 +50,8 @@ pub struct ResourceType {
     pub selectable: Vec<(String, String)>,
     /// The types of a custom resource's fields, if it has a schema.
     pub(crate) fields: Option<TypeRef>,
+    /// What its definition says beside the names, if it is a custom resource.
+    pub(crate) definition: Definition,
     /// The schemas of all versions, if a definition has them.
     pub(crate) family: Option<Arc<Family>>,
 }
@@ -74,6 +78,7 @@ impl ResourceType {
             has_status: false,
             selectable: Vec::new(),
             fields: None,
+            definition: Definition::default(),
             family: None,
         }
     }
@@ -142,6 +147,20 @@ impl ResourceType {
         !(self.plural == "events" && matches!(self.group.as_str(), "" | "events.k8s.io"))
     }
 
+    /// Whether there is a `/scale` subresource.
+    pub(crate) fn has_scale(&self) -> bool {
+        const KINDS: [(&str, &str); 4] = [
+            ("", "replicationcontrollers"),
+            ("apps", "deployments"),
+            ("apps", "replicasets"),
+            ("apps", "statefulsets"),
+        ];
+        match self.custom {
+            true => self.definition.scale.is_some(),
+            false => KINDS.contains(&(self.group.as_str(), self.plural.as_str())),
+        }
+    }
+
     fn answers_to(&self, name: &str) -> bool {
         self.plural == name
             || self.singular == name
@@ -169,6 +188,7 @@ impl Registry {
         Self {
             types: builtin::resource_types()
                 .into_iter()
+                .chain(rare::resource_types())
                 .map(Arc::new)
                 .collect(),
         }

@@ -170,8 +170,11 @@ pub fn invalid(group: &str, kind: &str, name: &str, causes: Vec<StatusCause>) ->
 
 /// Returns 500 with the reason `InternalError`.
 pub fn internal(message: impl Into<String>) -> Status {
-    let message = format!("Internal error occurred: {}", message.into());
-    Status::failure(500, "InternalError", message)
+    let why = message.into();
+    let message = format!("Internal error occurred: {why}");
+    let mut details = StatusDetails::default();
+    details.causes = vec![StatusCause::new("", why)];
+    Status::failure(500, "InternalError", message).with_details(details)
 }
 
 /// Returns 504: the server has not reached the requested revision.

@@ -97,7 +97,7 @@ async fn aggregated_discovery_is_served_on_request() {
             .unwrap();
         let found = named(&group["versions"][0]["resources"], "resource", resource);
         assert_eq!(found["scope"], "Namespaced");
-        assert_eq!(found["subresources"][0]["subresource"], "status");
+        named(&found["subresources"], "subresource", "status");
     }
 }
 
@@ -154,7 +154,17 @@ async fn table_has_the_columns_of_kubectl() {
         .collect();
     assert_eq!(
         names,
-        ["Name", "Ready", "Status", "Restarts", "Age", "IP", "Node"]
+        [
+            "Name",
+            "Ready",
+            "Status",
+            "Restarts",
+            "Age",
+            "IP",
+            "Node",
+            "Nominated Node",
+            "Readiness Gates"
+        ]
     );
     let cells = &table["rows"][0]["cells"];
     assert_eq!(

@@ -1,4 +1,5 @@
 //! What tests of users need beside requests: typed objects, waits, rights, held requests, code between requests.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod common;
 

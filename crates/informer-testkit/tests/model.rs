@@ -287,7 +287,7 @@ proptest! {
                 Err(status) => {
                     // Only a shrinking window can break a list, and it offers the rest as it is.
                     prop_assert_eq!(status.code, 410);
-                    options.continue_token = status.metadata.continue_token.unwrap_or_default();
+                    options.continue_token = status.metadata.continue_token.unwrap_or_default().into();
                     let rest = world.cluster.list(&world.widgets, view.namespace, &options);
                     prop_assert_eq!(rest.unwrap().revision, world.cluster.revision());
                     return Ok(());

@@ -6,6 +6,9 @@ mod common;
 #[allow(dead_code, reason = "the harness that records them uses the rest")]
 #[path = "../../../e2e/src/parity/judge/mod.rs"]
 mod judge;
+#[allow(dead_code, reason = "the scenario uses the rest")]
+#[path = "../../../e2e/src/scenarios/kubectl/allowed.rs"]
+mod kubectl;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -141,6 +144,16 @@ fn page() -> String {
             "| `{operation}` | `{path}` | {} |\n",
             entry.reason
         ));
+    }
+    page.push_str(
+        "\n## kubectl\n\n\
+         `cargo xtask e2e kubectl` compares what `kubectl` says of both servers: exit codes and output, without ages, \
+         identities, versions\nand, for `explain`, descriptions. A command that says something else is here, or fails the \
+         run. This part is made of the table in\n`e2e/src/scenarios/kubectl/allowed.rs`.\n\n\
+         | command | what the test kit does |\n|---|---|\n",
+    );
+    for entry in kubectl::ALLOWED {
+        page.push_str(&format!("| `{}` | {} |\n", entry.command, entry.reason));
     }
     page
 }

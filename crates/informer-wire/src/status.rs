@@ -40,10 +40,10 @@ pub struct StatusMeta {
     /// A token for the rest of an expired list, which may be inconsistent with its first pages. An informer must not use
     /// it.
     #[serde(rename = "continue", skip_serializing_if = "Option::is_none")]
-    pub continue_token: Option<String>,
+    pub continue_token: Option<Box<str>>,
     /// The resource version of the deletion, in the response to a delete; servers before Kubernetes 1.38 send none.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub resource_version: Option<String>,
+    pub resource_version: Option<Box<str>>,
 }
 
 /// The details of a [`Status`].

@@ -29,7 +29,8 @@
 //! # Ok(()) }
 //! ```
 //!
-//! The module `guide` (feature `full`) continues from here: to production, from client-go, from kube.
+//! The module `guide` (feature `full`) continues from here: to production, to tests of your controller, from client-go,
+//! from kube.
 //!
 //! # Which type to cache
 //!
@@ -50,6 +51,12 @@
 //! [`DeltaFifo`](delta_fifo::DeltaFifo) or a [`Reflector`] works without even that. With the feature `proptest` the
 //! properties of the delta queue and of sinks are exported, as strategies and checks, for tests of your own queue,
 //! consumer or sink: `delta_fifo::proptest`, `store::proptest`.
+//!
+//! # Tests of what you build
+//!
+//! [`informer-testkit`](https://docs.rs/informer-testkit) is an API server in memory: for a whole program without sockets
+//! and in paused time, with conflicts, lost responses, crashes, missing rights and another time of day on demand. The guide
+//! `testing_your_controller` shows how.
 //!
 //! # Features
 //!

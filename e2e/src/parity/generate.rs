@@ -29,14 +29,6 @@ pub(crate) fn generate(seed: u64) -> Vec<Op> {
     let chosen: Vec<&Kind> = (0..rng.usize(1..=2))
         .filter_map(|_| rng.choice(KINDS))
         .collect();
-    let only = std::env::var("PARITY_ONLY").ok(); // XXX
-    let chosen = match &only {
-        Some(k) => KINDS
-            .iter()
-            .filter(|kind| k.split(',').any(|k| k == kind.plural))
-            .collect(),
-        None => chosen,
-    }; // XXX
     let mut making = Making {
         rng,
         ops: Vec::new(),
@@ -70,7 +62,8 @@ struct Making {
 impl Making {
     fn step(&mut self, kind: &Kind) {
         // Schemas are met by devices above all.
-        if self.chance(if kind.plural == "devices" { 40 } else { 5 }) {
+        let odd = if kind.plural == "devices" { 40 } else { 5 };
+        if self.chance(odd) {
             self.odd(kind);
         } else {
             self.even(kind);
@@ -87,7 +80,7 @@ impl Making {
                 .path
                 .replace("parity.example/v1/", "parity.example/v1beta1/");
             if let Some(body @ Value::Object(_)) = &mut op.body
-                && body.get("apiVersion").is_some()
+                && body["apiVersion"] == kind.api_version
             {
                 body["apiVersion"] = "parity.example/v1beta1".into();
             }
@@ -106,7 +99,8 @@ impl Making {
         let strict = self.pick(&["", "Ignore", "Warn", "Strict", "Strict"]);
         let version = self.symbol("rv", kind, &target);
         let replace = self.rng.u8(..10);
-        if let Some(version) = version.filter(|_| replace < 4) {
+        // A version is refused on creation, whatever else is odd.
+        if let Some(version) = version.filter(|_| replace < if kind.status { 4 } else { 3 }) {
             metadata["resourceVersion"] = version.into();
         }
         let object = kind.object(metadata, self.rng.u8(..3));
@@ -137,8 +131,11 @@ impl Making {
                 op
             }
             6 => {
-                let body =
-                    json!([{ "op": "add", "path": "/spec", "value": body["spec"], "odd": 1 }]);
+                let (place, value) = match kind.plural {
+                    "devices" => ("/spec", body["spec"].clone()),
+                    _ => ("/nope", json!({ "a": 1 })),
+                };
+                let body = json!([{ "op": "add", "path": place, "value": value, "odd": 1 }]);
                 let op = self.send("patch odd", kind, "PATCH", path, body);
                 op.media = Some("application/json-patch+json".to_owned());
                 op
@@ -154,6 +151,21 @@ impl Making {
         self.touch(kind, target);
     }
 
+    /// A definition, good or not, that is only tried.
+    fn define(&mut self) {
+        let definition = odd::definition(&mut self.rng);
+        let id = u32::try_from(self.ops.len()).unwrap_or_default();
+        self.ops.push(Op {
+            id,
+            label: "define customresourcedefinitions".to_owned(),
+            method: "POST".to_owned(),
+            path: "/apis/apiextensions.k8s.io/v1/customresourcedefinitions".to_owned(),
+            query: BTreeMap::from([("dryRun".to_owned(), "All".to_owned())]),
+            media: Some(JSON.to_owned()),
+            body: Some(definition),
+        });
+    }
+
     fn even(&mut self, kind: &Kind) {
         match self.rng.u8(..100) {
             0..25 => self.create(kind),
@@ -163,7 +175,8 @@ impl Making {
             58..76 => self.patch(kind),
             76..86 => self.delete(kind),
             86..89 => self.delete_collection(kind),
-            89..95 => self.watch(kind),
+            89..94 => self.watch(kind),
+            94 => self.define(),
             95..98 => self.wrong_body(kind),
             _ => self.scale(kind),
         }

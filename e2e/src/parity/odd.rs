@@ -92,7 +92,7 @@ pub(crate) fn odd(kind: &Kind, mut object: Value, rng: &mut Rng) -> Value {
             object["spec"][unknown[rng.usize(..3)]] = json!([1]);
         }
         ("deployments", _) => {
-            let values = [json!("3"), json!(1.5), json!(true), json!({}), json!(null)];
+            let values = [json!("3"), json!(1.5), json!(true), json!({}), json!([])];
             object["spec"]["replicas"] = values[rng.usize(..values.len())].clone();
         }
         ("configmaps", _) => {
@@ -105,11 +105,7 @@ pub(crate) fn odd(kind: &Kind, mut object: Value, rng: &mut Rng) -> Value {
             object["data"] = values[rng.usize(..values.len())].clone();
         }
         ("pods", _) => {
-            let values = [
-                json!([{ "name": 1 }]),
-                json!({}),
-                json!([{ "name": "c", "image": "i", "nope": 1 }]),
-            ];
+            let values = [json!([{ "name": 1 }]), json!({}), json!("c")];
             object["spec"]["containers"] = values[rng.usize(..values.len())].clone();
         }
         (_, _) => object["metadata"]["labels"] = json!({ "a": "b", "c": null }),
@@ -123,7 +119,7 @@ fn merge(into: &mut Value, change: Option<Value>) {
     }
 }
 
-/// The definition of the devices: two versions with schemas of their own.
+/// What a device may hold.
 pub(crate) fn content(variant: u8) -> Value {
     match variant % 3 {
         0 => json!({ "spec": { "size": 5 }, "status": { "seen": 0 } }),
@@ -138,4 +134,98 @@ pub(crate) fn content(variant: u8) -> Value {
                 "maybe": "x", "choice": { "b": "y" }, "list": [[1, 2]] }, "status": { "phase": "Busy", "seen": 2 } })
         }
     }
+}
+
+/// A definition with something odd in it, mostly.
+pub(crate) fn definition(rng: &mut Rng) -> Value {
+    let mut definition = json!({
+        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+        "metadata": { "name": "gizmos.${run}.example" },
+        "spec": {
+            "group": "${run}.example", "scope": "Namespaced",
+            "names": { "kind": "Gizmo", "plural": "gizmos" },
+            "versions": [{ "name": "v1", "served": true, "storage": true,
+                "schema": { "openAPIV3Schema": { "type": "object", "properties": { "spec": { "type": "object" } } } } }],
+        },
+    });
+    let spec = &mut definition["spec"];
+    let schema = |schema: Value| json!({ "openAPIV3Schema": schema });
+    let version = &mut spec["versions"][0];
+    match rng.u8(..20) {
+        0 => spec["group"] = "${run}".into(),
+        1 => spec["scope"] = "Odd".into(),
+        2 => spec["names"]["kind"] = Value::Null,
+        3 => version["schema"] = Value::Null,
+        4 => {
+            let metadata =
+                json!({ "type": "object", "properties": { "labels": { "type": "object" } } });
+            version["schema"] =
+                schema(json!({ "type": "object", "properties": { "metadata": metadata } }));
+        }
+        5 => version["schema"] = schema(json!({ "type": "string" })),
+        6 => {
+            version["schema"] =
+                schema(json!({ "type": "object", "additionalProperties": { "type": "string" } }))
+        }
+        7 => {
+            version["subresources"] = json!({ "scale": { "specReplicasPath": ".replicas", "statusReplicasPath": ".status.replicas" } });
+        }
+        8 => spec["names"]["listKind"] = "Gizmo".into(),
+        _ => {
+            let fields = fields();
+            let field = &fields[rng.usize(..fields.len())];
+            let inner = json!({ "type": "object", "properties": { "odd": field } });
+            version["schema"] =
+                schema(json!({ "type": "object", "properties": { "spec": inner } }));
+        }
+    }
+    definition
+}
+
+/// Schemas of a field, some of which no definition may have.
+fn fields() -> Vec<Value> {
+    let text = json!({ "type": "string" });
+    let integer = json!({ "type": "object", "properties": { "a": { "type": "integer" } } });
+    let with = |mut schema: Value, more: Value| {
+        merge(&mut schema, Some(more));
+        schema
+    };
+    let list = json!({ "type": "array", "items": text });
+    let keyed = |key: Value| {
+        json!({ "type": "array", "items": { "type": "object", "properties": { "k": key } },
+            "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["k"] })
+    };
+    vec![
+        json!({ "type": "array" }),
+        json!({}),
+        json!({ "type": "nonsense" }),
+        json!({ "type": "string", "pattern": "^[a-z]+$" }),
+        json!({ "type": "string", "default": 1 }),
+        json!({ "type": "string", "default": "x", "enum": ["y"] }),
+        json!({ "type": "object", "default": { "a": 1 } }),
+        with(list.clone(), json!({ "uniqueItems": true })),
+        with(list.clone(), json!({ "x-kubernetes-list-type": "odd" })),
+        with(list, json!({ "x-kubernetes-list-type": "map" })),
+        keyed(text.clone()),
+        keyed(json!({ "type": "string", "default": "x" })),
+        keyed(json!({ "type": "string", "default": "x", "nullable": true })),
+        json!({ "type": "string", "x-kubernetes-list-type": "set" }),
+        json!({ "type": "object", "x-kubernetes-preserve-unknown-fields": false }),
+        json!({ "type": "object", "x-kubernetes-embedded-resource": true }),
+        json!({ "x-kubernetes-embedded-resource": true, "x-kubernetes-preserve-unknown-fields": true }),
+        json!({ "x-kubernetes-int-or-string": true, "x-kubernetes-preserve-unknown-fields": true }),
+        json!({ "x-kubernetes-int-or-string": true, "anyOf": [{ "type": "integer" }, { "type": "string" }] }),
+        json!({ "type": "string", "anyOf": [{ "type": "string" }, { "minLength": 2 }] }),
+        json!({ "type": "object", "allOf": [{ "properties": { "a": { "minimum": 1 } } }] }),
+        with(
+            integer.clone(),
+            json!({ "allOf": [{ "properties": { "a": { "minimum": 1 } } }] }),
+        ),
+        with(integer.clone(), json!({ "additionalProperties": text })),
+        with(integer, json!({ "additionalProperties": false })),
+        json!({ "type": "object", "additionalProperties": {} }),
+        json!({ "type": "string", "not": { "default": "x", "nullable": true, "description": "d" } }),
+        json!({ "type": "string", "format": "date" }),
+        json!({ "type": "object", "required": ["a"], "nullable": true }),
+    ]
 }

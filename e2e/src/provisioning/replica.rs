@@ -40,7 +40,7 @@ impl Replica {
             .arg("--kubeconfig")
             .arg(kubeconfig)
             .args(["--provisioner", NAME, "--lease-namespace", "default"])
-            .args(["--workers", "4", "--resync", "30s"])
+            .args(["--resync", "30s"])
             .args(arguments)
             .arg("--dir")
             .arg(volumes(directory))

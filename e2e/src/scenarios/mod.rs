@@ -6,6 +6,7 @@ mod credentials;
 mod expired;
 mod kill;
 mod kinds;
+mod kubectl;
 mod many;
 mod network;
 mod provisioner;
@@ -13,6 +14,7 @@ mod replicas;
 mod server;
 mod sync;
 mod trust;
+mod writes;
 
 use std::future::Future;
 use std::pin::Pin;
@@ -66,6 +68,16 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
         name: "cli",
         about: "the command informer, by certificate, by token, forbidden, and told to end",
         run: |seed| Box::pin(cli::run(seed)),
+    },
+    Scenario {
+        name: "kubectl",
+        about: "kubectl says the same of the test kit as of the real server",
+        run: |_| Box::pin(kubectl::run()),
+    },
+    Scenario {
+        name: "writes",
+        about: "what a controller writes, deletes of every kind among it, is in its caches before its keys go on",
+        run: |_| Box::pin(writes::run()),
     },
     Scenario {
         name: "provisioner",

@@ -150,6 +150,10 @@ const CHECKS: &[Check] = &[
         wire_table,
     ),
     (
+        "the table of built-in fields is of the version of the real server",
+        field_table,
+    ),
+    (
         "every promise has a test, every cited promise exists",
         promises::tested,
     ),
@@ -158,6 +162,14 @@ const CHECKS: &[Check] = &[
 fn wire_table(tree: &Tree) -> Vec<Problem> {
     let go_mod = std::fs::read_to_string(tree.workspace.root.join("e2e/wire-schema/go.mod"));
     crate::wire_table::problems(&tree.workspace.root, &go_mod.unwrap_or_default())
+        .into_iter()
+        .map(|(place, text)| Problem::new(place, text))
+        .collect()
+}
+
+fn field_table(tree: &Tree) -> Vec<Problem> {
+    let go_mod = std::fs::read_to_string(tree.workspace.root.join("e2e/apiserver/go.mod"));
+    crate::field_table::problems(&tree.workspace.root, &go_mod.unwrap_or_default())
         .into_iter()
         .map(|(place, text)| Problem::new(place, text))
         .collect()

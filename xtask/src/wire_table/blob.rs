@@ -39,7 +39,8 @@ const OMIT_ZERO: u8 = 32;
 pub(super) struct Blob {
     pub(super) bytes: Vec<u8>,
     pub(super) names: String,
-    pub(super) messages: usize,
+    /// The names of the messages by their numbers, one a line.
+    pub(super) messages: String,
 }
 
 impl Blob {
@@ -86,7 +87,11 @@ impl Blob {
         bytes.extend(version_at.to_le_bytes());
         bytes.extend([version_len, 0, 0, 0]);
         bytes.extend([messages, slots, kinds].concat());
-        let (names, messages) = (names.text, ids.len());
+        let names = names.text;
+        let messages = schema.messages.keys().chain(&schema.special);
+        let messages = messages
+            .map(|name| format!("{}\n", name.strip_prefix("k8s.io/").unwrap_or(name)))
+            .collect();
         check(&bytes, &names)?;
         Ok(Self {
             bytes,

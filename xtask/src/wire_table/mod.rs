@@ -21,6 +21,8 @@ For another version: set it in e2e/wire-schema/go.mod, run \"go mod tidy\" there
 const PROGRAM: &str = "e2e/wire-schema";
 const FIELDS: &str = "crates/informer-wire/src/protobuf/table.bin";
 const NAMES: &str = "crates/informer-wire/src/protobuf/names.txt";
+/// The names of the messages, which only the test kit needs: for its OpenAPI.
+const MESSAGES: &str = "crates/informer-testkit/src/http/openapi/messages.txt";
 
 /// Makes the table, or checks it.
 pub(crate) fn run(arguments: &[String]) -> anyhow::Result<()> {
@@ -46,7 +48,8 @@ pub(crate) fn run(arguments: &[String]) -> anyhow::Result<()> {
     let blob = Blob::of(&schema)?;
     if check {
         let (fields, names) = read(&root)?;
-        if (fields, names) != (blob.bytes, blob.names) {
+        let messages = std::fs::read_to_string(root.join(MESSAGES)).context(MESSAGES)?;
+        if (fields, names, messages) != (blob.bytes, blob.names, blob.messages) {
             bail!(
                 "the table is not the one of {}; run `cargo xtask wire-table`",
                 schema.version
@@ -56,11 +59,12 @@ pub(crate) fn run(arguments: &[String]) -> anyhow::Result<()> {
     }
     std::fs::write(root.join(FIELDS), &blob.bytes).context(FIELDS)?;
     std::fs::write(root.join(NAMES), &blob.names).context(NAMES)?;
+    std::fs::write(root.join(MESSAGES), &blob.messages).context(MESSAGES)?;
     println!(
         "{}: {} kinds, {} messages, {} bytes",
         schema.version,
         schema.kinds.len(),
-        blob.messages,
+        blob.messages.lines().count(),
         blob.bytes.len() + blob.names.len()
     );
     Ok(())

@@ -1,6 +1,8 @@
 //! An API server in memory, informers and controllers for tests of this crate.
 #![allow(dead_code, reason = "not every test needs everything")]
 
+pub(crate) mod lagging;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::agenda::Id;
 use super::owners::{Owners, waits};
-use crate::model::{Change, Cluster, FOREGROUND, ORPHAN, StoredObject, Ties, WriteOptions};
+use crate::model::{Change, Cluster, FOREGROUND, ORPHAN, Owner, StoredObject, Ties, WriteOptions};
 
 /// Who owns whom.
 #[derive(Debug, Default)]
@@ -23,52 +23,85 @@ pub(super) struct Garbage {
 }
 
 impl Garbage {
-    /// Follows a change. Returns the objects to look at.
-    pub(super) fn notice(&mut self, change: &Change) -> Vec<Id> {
+    /// Follows a change. Returns the objects to look at: as many as the real collector does, and no more, since what it
+    /// does not look at stays as it is.
+    pub(super) fn notice(&mut self, change: &Change, cluster: &Cluster) -> Vec<Id> {
         if change.resource.plural == "events" {
             return Vec::new();
         }
-        let id = |object: &StoredObject| Id::new(change, object);
-        let ties =
-            |object: Option<&StoredObject>| object.map_or(Ties::NONE, StoredObject::ties).clone();
         let (old, new) = (change.old.as_deref(), change.new.as_deref());
-        let (before, after) = (ties(old), ties(new));
-        if let Some(old) = old.filter(|_| new.is_none()) {
-            self.objects.remove(old.uid());
-            self.unresolved.remove(&id(old));
-        }
-        if let Some(new) = new {
-            self.objects.insert(new.uid().to_owned(), id(new));
-        }
-        if before.owners != after.owners {
-            for owner in &before.owners {
-                self.cut(
-                    &owner.uid,
-                    &id(old.or(new).expect("a change has an object")),
-                );
-            }
-            for owner in &after.owners {
-                let dependents = self.dependents.entry(owner.uid.clone()).or_default();
-                dependents.insert(id(new.or(old).expect("a change has an object")));
-            }
-        }
+        let Some(id) = new.or(old).map(|object| Id::new(change, object)) else {
+            return Vec::new();
+        };
+        let before = old.map_or(Ties::NONE, StoredObject::ties);
+        let after = new.map_or(Ties::NONE, StoredObject::ties);
         let mut due = Vec::new();
         if change.resource.plural == "customresourcedefinitions" {
             due.extend(std::mem::take(&mut self.unresolved));
         }
-        if before == after && old.is_some() == new.is_some() {
-            return due;
+        if new.is_some() {
+            self.objects.insert(id.uid.clone(), id.clone());
+        } else {
+            self.objects.remove(&id.uid);
+            self.unresolved.remove(&id);
+            due.extend(self.dependents_of(&id.uid));
+            due.extend(self.known(&before.owners));
         }
-        due.extend(new.map(id));
-        let ended = before.deleted != after.deleted
-            || before.finalizers != after.finalizers
-            || new.is_none();
-        if let Some(object) = new.or(old).filter(|_| ended) {
-            due.extend(self.dependents_of(object.uid()));
+        if before.owners != after.owners {
+            self.follow_owners(&id, before, after);
+            let added = after.owners.iter().filter(|owner| !has(before, owner));
+            if added
+                .into_iter()
+                .any(|owner| !self.is_there(&id, owner, cluster))
+            {
+                due.push(id.clone());
+            }
+            let unblocked = before.owners.iter().filter(|owner| {
+                let mut still = after.owners.iter();
+                owner.blocks && !still.any(|other| other.uid == owner.uid && other.blocks)
+            });
+            due.extend(self.known(unblocked));
         }
-        let owners = before.owners.iter().chain(&after.owners);
-        due.extend(owners.filter_map(|owner| self.objects.get(&owner.uid).cloned()));
+        let starts = |finalizer| {
+            let waits = |ties: &Ties| ties.deleted && ties.has_finalizer(finalizer);
+            waits(after) && !waits(before)
+        };
+        if starts(ORPHAN) {
+            due.push(id);
+        } else if starts(FOREGROUND) {
+            due.extend(self.dependents_of(&id.uid));
+            due.push(id);
+        }
         due
+    }
+
+    fn follow_owners(&mut self, id: &Id, before: &Ties, after: &Ties) {
+        for owner in &before.owners {
+            self.cut(&owner.uid, id);
+        }
+        for owner in &after.owners {
+            let dependents = self.dependents.entry(owner.uid.clone()).or_default();
+            dependents.insert(id.clone());
+        }
+    }
+
+    /// Whether an owner is known, and known to be where the reference says.
+    fn is_there(&self, id: &Id, owner: &Owner, cluster: &Cluster) -> bool {
+        let found = self.objects.get(&owner.uid);
+        let found = found.and_then(|found| Some((found, cluster.type_of(&found.resource)?)));
+        found.is_some_and(|(found, resource)| {
+            resource.kind == owner.kind
+                && resource.api_version() == owner.api_version
+                && found.name() == owner.name
+                && (found.namespace().is_empty() || found.namespace() == id.namespace())
+        })
+    }
+
+    fn known<'a>(&self, owners: impl IntoIterator<Item = &'a Owner>) -> Vec<Id> {
+        let owners = owners.into_iter();
+        owners
+            .filter_map(|owner| self.objects.get(&owner.uid).cloned())
+            .collect()
     }
 
     fn cut(&mut self, owner: &str, dependent: &Id) {
@@ -86,21 +119,30 @@ impl Garbage {
     }
 
     /// Looks at one object, and does what its owners, its dependents and its finalizers call for. What the server
-    /// refuses is left; a later change brings it up again.
-    pub(super) fn collect(&mut self, id: &Id, cluster: &mut Cluster, options: &WriteOptions) {
+    /// refuses is left; a later change brings it up again. Returns the objects to look at next.
+    pub(super) fn collect(
+        &mut self,
+        id: &Id,
+        cluster: &mut Cluster,
+        options: &WriteOptions,
+    ) -> Vec<Id> {
         let Some((_, object)) = id.get(cluster) else {
-            return;
+            return Vec::new();
         };
         let ties = object.ties();
         if waits(ties) {
             return self.end_foreground(id, cluster, options);
         }
         if ties.deleted && ties.has_finalizer(ORPHAN) {
-            return self.orphan(id, cluster, options);
+            self.orphan(id, cluster, options);
+        } else if !ties.deleted && !ties.owners.is_empty() {
+            self.judge(id, ties, cluster, options);
         }
-        if ties.deleted || ties.owners.is_empty() {
-            return;
-        }
+        Vec::new()
+    }
+
+    /// Decides by its owners whether an object goes.
+    fn judge(&mut self, id: &Id, ties: &Ties, cluster: &mut Cluster, options: &WriteOptions) {
         let Some(owners) = Owners::find(id, ties, cluster) else {
             self.unresolved.insert(id.clone());
             return;
@@ -130,17 +172,24 @@ impl Garbage {
         self.dependents.contains_key(&id.uid)
     }
 
-    /// Lets an owner go that no dependent holds any more.
-    fn end_foreground(&self, id: &Id, cluster: &mut Cluster, options: &WriteOptions) {
-        let blocked = self.dependents_of(&id.uid).iter().any(|dependent| {
-            dependent.get(cluster).is_some_and(|(_, object)| {
+    /// Lets an owner go that no dependent holds any more. Returns those that hold it and could go.
+    fn end_foreground(&self, id: &Id, cluster: &mut Cluster, options: &WriteOptions) -> Vec<Id> {
+        let mut blocking = Vec::new();
+        for dependent in self.dependents_of(&id.uid) {
+            if let Some((_, object)) = dependent.get(cluster) {
                 let mut owners = object.ties().owners.iter();
-                owners.any(|owner| owner.uid == id.uid && owner.blocks)
-            })
-        });
-        if !blocked {
+                if owners.any(|owner| owner.uid == id.uid && owner.blocks) {
+                    blocking.push((dependent, object));
+                }
+            }
+        }
+        if blocking.is_empty() {
             remove_finalizer(id, FOREGROUND, cluster, options);
         }
+        let idle = blocking
+            .into_iter()
+            .filter(|(_, object)| !waits(object.ties()));
+        idle.map(|(dependent, _)| dependent).collect()
     }
 
     /// Takes an owner from its dependents, then lets it go.
@@ -169,6 +218,11 @@ impl Garbage {
             });
         }
     }
+}
+
+/// Whether an object has an owner, whatever else the reference says.
+fn has(ties: &Ties, owner: &Owner) -> bool {
+    ties.owners.iter().any(|other| other.uid == owner.uid)
 }
 
 fn delete(id: &Id, policy: Propagation, cluster: &mut Cluster, options: &WriteOptions) {

@@ -167,13 +167,17 @@ impl Crew {
                 cluster.all_as_changes()
             });
             for change in &changes {
-                self.notice(change, now);
+                self.notice(change, cluster, now);
             }
             let Some(task) = self.agenda.take_due(now) else {
                 return self.agenda.next();
             };
             match task {
-                Task::Collect(id) => self.garbage.collect(&id, cluster, &options),
+                Task::Collect(id) => {
+                    for next in self.garbage.collect(&id, cluster, &options) {
+                        self.agenda.add(now, Task::Collect(next));
+                    }
+                }
                 Task::EmptyNamespace(name) => self.namespaces.empty(&name, cluster, &options),
                 Task::StartPod(id) => pods::start(&id, cluster, &options),
                 Task::EndPod(id) => pods::end(&id, cluster, &options),
@@ -181,14 +185,14 @@ impl Crew {
         }
     }
 
-    fn notice(&mut self, change: &Change, now: Instant) {
+    fn notice(&mut self, change: &Change, cluster: &Cluster, now: Instant) {
         if self.actors.namespaces
             && let Some(name) = self.namespaces.notice(change)
         {
             self.agenda.add(now, Task::EmptyNamespace(name));
         }
         if let Some(after) = self.actors.garbage_after {
-            for id in self.garbage.notice(change) {
+            for id in self.garbage.notice(change, cluster) {
                 self.agenda.add(now + after, Task::Collect(id));
             }
         }

@@ -54,7 +54,7 @@ impl Namespaces {
             return;
         };
         held.retain(|one| one != "kubernetes");
-        let pods = Left::after_deletion(name, cluster, options, |resource| is_pods(resource));
+        let pods = Left::after_deletion(name, cluster, options, is_pods);
         // While there are pods, nothing else goes, and the conditions do not count them.
         let left = if pods.objects.is_empty() {
             Left::after_deletion(name, cluster, options, |resource| !is_pods(resource))
@@ -179,7 +179,7 @@ fn conditions(old: &Value, left: &Left, options: &WriteOptions) -> Vec<Value> {
                 _ => None,
             };
             let status = if bad.is_some() { "True" } else { "False" };
-            let (reason, message) = bad.unwrap_or((reason, message.to_owned()));
+            let (reason, message) = bad.unwrap_or_else(|| (reason, message.to_owned()));
             let before = old.as_array().into_iter().flatten();
             let before = before
                 .filter(|one| one["type"] == kind && one["status"] == status)

@@ -2,7 +2,7 @@
 //! and by which keys the others are merged. Built-in kinds have them from a table, custom resources from their schema.
 
 mod custom;
-mod empty;
+mod nulls;
 mod table;
 
 use std::collections::BTreeMap;
@@ -11,7 +11,7 @@ use std::sync::{Arc, LazyLock};
 use serde_json::{Value, json};
 
 pub(crate) use self::custom::custom;
-pub(crate) use self::empty::{drop_empty, drop_nulls};
+pub(crate) use self::nulls::drop_nulls;
 use self::table::Table;
 use crate::resource::ResourceType;
 

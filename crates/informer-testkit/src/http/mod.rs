@@ -9,6 +9,7 @@ mod openapi;
 mod read;
 mod respond;
 mod stream;
+mod subresource;
 mod write;
 
 use std::sync::Arc;
@@ -206,7 +207,8 @@ fn answer(
     if !shared.authorizes(&authorization) {
         return respond::status(status::unauthorized(), error_format(shared, record));
     }
-    if let Err(forbidden) = shared.rights.lock().check(record) {
+    let allowed = shared.rights.lock().check(record);
+    if let Err(forbidden) = allowed {
         return respond::status(forbidden, error_format(shared, record));
     }
     let answer = if record.resource.is_empty() {
@@ -254,22 +256,41 @@ fn resource(
     request: &Request<Bytes>,
     tweak: Tweak,
 ) -> Result<Response<Body>, Status> {
+    if let Some(answer) = subresource::answer(shared, record, request) {
+        return answer;
+    }
     let target = target(shared, record)?;
+    let answer = stored(shared, record, request, tweak, &target)?;
+    Ok(respond::with_deprecation(answer, &target.resource))
+}
+
+/// Answers a request for stored objects.
+fn stored(
+    shared: &Arc<Shared>,
+    record: &RequestRecord,
+    request: &Request<Bytes>,
+    tweak: Tweak,
+    target: &Target,
+) -> Result<Response<Body>, Status> {
     match record.verb {
-        Verb::Get => return read::get(shared, record, &target),
-        Verb::List => return read::list(shared, record, &target),
-        Verb::Watch => return read::watch(shared, record, &target, tweak),
         verb if target.part == Part::Finalize && verb != Verb::Update => {
             return Err(status::method_not_allowed());
         }
+        Verb::Get => return read::get(shared, record, target),
+        Verb::List => return read::list(shared, record, target),
+        Verb::Watch => return read::watch(shared, record, target, tweak),
         _ => {}
     }
     match record.verb {
-        Verb::Create if record.name.is_empty() => write::create(shared, record, &target, request),
-        Verb::Update if !record.name.is_empty() => write::replace(shared, record, &target, request),
-        Verb::Patch if !record.name.is_empty() => write::patch(shared, record, &target, request),
-        Verb::Delete => write::delete(shared, record, &target, request),
-        Verb::DeleteCollection => write::delete_collection(shared, record, &target, request),
+        Verb::Create if record.name.is_empty() => write::create(shared, record, target, request),
+        Verb::Update if !record.name.is_empty() => write::replace(shared, record, target, request),
+        Verb::Patch if !record.name.is_empty() => write::patch(shared, record, target, request),
+        Verb::Delete => write::delete(shared, record, target, request),
+        // As on a real server, where one alone may take its contents with it.
+        Verb::DeleteCollection if record.resource == "namespaces" && record.group.is_empty() => {
+            Err(status::method_not_allowed())
+        }
+        Verb::DeleteCollection => write::delete_collection(shared, record, target, request),
         _ => Err(status::method_not_allowed()),
     }
 }

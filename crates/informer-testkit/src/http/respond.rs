@@ -41,6 +41,15 @@ pub(crate) fn json(code: StatusCode, body: impl Into<bytes::Bytes>) -> Response<
     response(code, JSON, Body::whole(body))
 }
 
+/// Responds with an encoded object.
+pub(crate) fn whole(
+    code: StatusCode,
+    format: Format,
+    body: impl Into<bytes::Bytes>,
+) -> Response<Body> {
+    response(code, content_type(format), Body::whole(body))
+}
+
 /// Responds as [`json`], with another media type.
 pub(crate) fn typed(content_type: &'static str, body: impl Into<bytes::Bytes>) -> Response<Body> {
     response(
@@ -127,6 +136,20 @@ pub(crate) fn list(mut chunks: ListChunks) -> Response<Body> {
     }
     let body = Body::list(chunks.put_back(first));
     response(StatusCode::OK, content_type, body)
+}
+
+/// Adds the warning about a kind that is deprecated.
+pub(crate) fn with_deprecation(
+    mut response: Response<Body>,
+    resource: &ResourceType,
+) -> Response<Body> {
+    if resource.plural == "endpoints" && resource.group.is_empty() && !resource.custom {
+        const WARNING: HeaderValue = HeaderValue::from_static(
+            "299 - \"v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice\"",
+        );
+        response.headers_mut().insert(header::WARNING, WARNING);
+    }
+    response
 }
 
 /// Responds with a watch.

@@ -28,7 +28,7 @@ pub(super) fn create(
 ) -> Result<Response<Body>, Status> {
     let encoding = target.negotiate(shared, record, Shape::One)?;
     let options = write_options(shared, record, target, "CreateOptions")?;
-    let (object, mut warnings) = object(request, target, &options)?;
+    let (object, mut warnings) = object(shared, request, target, &options)?;
     let resource = &target.resource;
     let created = shared.write(|cluster| {
         let created = cluster.create(resource, &record.namespace, object, &options);
@@ -48,7 +48,7 @@ pub(super) fn replace(
 ) -> Result<Response<Body>, Status> {
     let encoding = target.negotiate(shared, record, Shape::One)?;
     let options = write_options(shared, record, target, "UpdateOptions")?;
-    let (object, mut warnings) = object(request, target, &options)?;
+    let (object, mut warnings) = object(shared, request, target, &options)?;
     let (resource, namespace, name) = (&target.resource, &record.namespace, &record.name);
     let (existed, object) = shared.write(|cluster| {
         let existed = cluster.get(resource, namespace, name).is_ok();
@@ -114,7 +114,7 @@ pub(super) fn delete(
 ) -> Result<Response<Body>, Status> {
     let encoding = target.negotiate(shared, record, Shape::One)?;
     let (wish, options) = (
-        delete_options(record, request)?,
+        delete_options(shared, record, request)?,
         options(shared, target, false),
     );
     let (resource, namespace, name) = (&target.resource, &record.namespace, &record.name);
@@ -142,7 +142,7 @@ pub(super) fn delete_collection(
     let encoding = target.negotiate(shared, record, Shape::List)?;
     let selection = list_options(record)?;
     let (wish, options) = (
-        delete_options(record, request)?,
+        delete_options(shared, record, request)?,
         options(shared, target, false),
     );
     let (resource, namespace) = (target.resource.clone(), &record.namespace);
@@ -159,18 +159,24 @@ fn write_options(
     target: &Target,
     kind: &str,
 ) -> Result<WriteOptions, Status> {
-    let directives: Vec<_> = record.query_values("dryRun").collect();
     let manager = record.query_value("fieldManager").unwrap_or_default();
     check_manager(kind, manager)?;
-    request_body::check_dry_run(kind, &directives)?;
+    let dry_run = is_dry_run(record, kind)?;
     let validation = record.query_value("fieldValidation").unwrap_or_default();
     let validation = FieldValidation::parse(validation, kind)?;
     let manager = match manager {
         "" => FieldManager::of_user_agent(&record.user_agent),
         manager => FieldManager::new(manager),
     };
-    let options = options(shared, target, !directives.is_empty());
+    let options = options(shared, target, dry_run);
     Ok(options.field_validation(validation).manager(manager))
+}
+
+/// Reads from the query whether a write is to change nothing.
+pub(super) fn is_dry_run(record: &RequestRecord, kind: &str) -> Result<bool, Status> {
+    let directives: Vec<_> = record.query_values("dryRun").collect();
+    request_body::check_dry_run(kind, &directives)?;
+    Ok(!directives.is_empty())
 }
 
 fn options(shared: &Shared, target: &Target, dry_run: bool) -> WriteOptions {
@@ -180,25 +186,35 @@ fn options(shared: &Shared, target: &Target, dry_run: bool) -> WriteOptions {
 }
 
 /// Reads the options of a delete.
-fn delete_options(record: &RequestRecord, request: &Request<Bytes>) -> Result<DeleteWish, Status> {
+fn delete_options(
+    shared: &Shared,
+    record: &RequestRecord,
+    request: &Request<Bytes>,
+) -> Result<DeleteWish, Status> {
     let media_type = header_text(request.headers(), header::CONTENT_TYPE);
-    request_body::delete_options(record, &media_type, body(request)?)
+    let protobuf = shared.settings.protobuf;
+    request_body::delete_options(record, &media_type, body(request)?, protobuf)
 }
 
-fn body(request: &Request<Bytes>) -> Result<&Bytes, Status> {
+pub(super) fn body(request: &Request<Bytes>) -> Result<&Bytes, Status> {
     door::check_size(request.body())?;
     Ok(request.body())
 }
 
 /// Reads the object of a create or an update, and the warnings about its fields.
 fn object(
+    shared: &Shared,
     request: &Request<Bytes>,
     target: &Target,
     options: &WriteOptions,
 ) -> Result<(Value, Vec<String>), Status> {
     let media_type = header_text(request.headers(), header::CONTENT_TYPE);
     let body = body(request)?;
-    let object = request_body::object(&media_type, body, &target.resource)?;
-    let json = request_body::is_json(&media_type).then_some(&**body);
+    let protobuf = shared.settings.protobuf;
+    let object = request_body::object(&media_type, body, &target.resource, protobuf)?;
+    // Null is an object without fields.
+    let json = request_body::is_json(&media_type)
+        .then_some(&**body)
+        .filter(|json| json.trim_ascii() != b"null");
     schema::read(&target.resource, object, json, options.field_validation)
 }

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use super::cluster::Cluster;
 use super::object::StoredObject;
 use super::write::{Part, WriteOptions};
+use crate::definition::Definition;
 use crate::fields;
 use crate::resource::ResourceType;
 use crate::schema::{self, Family};
@@ -99,22 +100,22 @@ impl Cluster {
         let short_names = texts(&names["shortNames"]);
         let text = |field: &str| names[field].as_str().unwrap_or_default().to_owned();
         let taken = |name: &String, taken: &dyn Fn(&str) -> bool| !name.is_empty() && taken(name);
-        for (reason, name, in_use) in [
-            (
-                "PluralConflict",
-                text("plural"),
-                &resources as &dyn Fn(&str) -> bool,
-            ),
-            ("SingularConflict", text("singular"), &resources),
-            ("KindConflict", text("kind"), &kinds),
-            ("ListKindConflict", text("listKind"), &kinds),
-        ] {
-            if taken(&name, in_use) {
-                return Some((reason, name));
-            }
-        }
         let short = short_names.into_iter().find(|name| taken(name, &resources));
-        short.map(|name| ("ShortNamesConflict", name))
+        // The last conflict is the one that is told.
+        let checks = [
+            (
+                "ListKindConflict",
+                text("listKind"),
+                &kinds as &dyn Fn(&str) -> bool,
+            ),
+            ("KindConflict", text("kind"), &kinds),
+            ("ShortNamesConflict", short.unwrap_or_default(), &resources),
+            ("SingularConflict", text("singular"), &resources),
+            ("PluralConflict", text("plural"), &resources),
+        ];
+        let mut checks = checks.into_iter();
+        let conflict = checks.find(|(_, name, in_use)| taken(name, *in_use));
+        conflict.map(|(reason, name, _)| (reason, name))
     }
 
     /// Serves the resources of a definition.
@@ -202,6 +203,7 @@ fn resource_types(definition: &Value) -> Vec<ResourceType> {
                 defined.list_kind = list_kind.to_owned();
             }
             defined.namespaced = spec["scope"] == "Namespaced";
+            defined.definition = Definition::of(definition, version);
             defined.has_status = version["subresources"]["status"].is_object();
             let schema = &version["schema"]["openAPIV3Schema"];
             defined.fields = schema.is_object().then(|| fields::custom(schema));

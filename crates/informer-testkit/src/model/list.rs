@@ -182,7 +182,7 @@ impl Cluster {
                 ..token
             };
             let mut expired = status::expired(TOKEN_TOO_OLD);
-            expired.metadata.continue_token = Some(inconsistent.encode());
+            expired.metadata.continue_token = Some(inconsistent.encode().into());
             return Err(expired);
         }
         Ok(Plan {

@@ -18,7 +18,6 @@ use super::rules::{
     keep_immutable, metadata_mut, protect, remove, same_but_for_version, spec_differs,
 };
 use crate::apply::{self, FieldManager};
-use crate::fields;
 use crate::resource::ResourceType;
 use crate::schema::{self, FieldValidation};
 use crate::status;
@@ -150,7 +149,10 @@ impl Cluster {
             self.warn(resource, None, &object);
         }
         let metadata = metadata_mut(&mut object)?;
-        let given = has_text(metadata, "resourceVersion");
+        let unset = metadata
+            .get("resourceVersion")
+            .is_some_and(|version| version == "0");
+        let given = has_text(metadata, "resourceVersion") && !unset;
         if given && !options.dry_run {
             let why = "resourceVersion should not be set on objects to be created";
             return Err(Status::failure(500, "", why));
@@ -176,10 +178,6 @@ impl Cluster {
             metadata.remove(field);
         }
         drop_empty(metadata);
-        if by_request {
-            fields::drop_empty(resource, &mut object);
-        }
-        let metadata = metadata_mut(&mut object)?;
         metadata.insert("uid".to_owned(), self.new_uid().into());
         metadata.insert("creationTimestamp".to_owned(), rfc3339(options.now).into());
         fill_defaults(resource, &mut object);
@@ -325,9 +323,6 @@ impl Cluster {
         custom::shape(resource, &mut after)?;
         // From here on both are objects with metadata, whatever the patch was.
         drop_empty(metadata_mut(&mut after)?);
-        if options.part != Part::Whole {
-            fields::drop_empty(resource, &mut after);
-        }
         let owners = match applied {
             true => Some(apply::managed_fields(&after).clone()).filter(|owners| !owners.is_null()),
             false => apply::written(resource, Some(&before), &after, options),

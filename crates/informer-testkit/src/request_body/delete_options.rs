@@ -26,11 +26,13 @@ pub(crate) fn delete_options(
     record: &RequestRecord,
     media_type: &str,
     body: &[u8],
+    protobuf_spoken: bool,
 ) -> Result<DeleteWish, Status> {
     if body.is_empty() {
         return from_query(record);
     }
-    let mut options = read(Format::of(media_type)?, body).map_err(status::bad_request)?;
+    let mut options =
+        read(Format::of(media_type, protobuf_spoken)?, body).map_err(status::bad_request)?;
     let directives = options["dryRun"].as_array().map(Vec::as_slice);
     let directives = directives.unwrap_or_default().iter();
     let directives: Vec<_> = directives.filter_map(Value::as_str).collect();

@@ -36,7 +36,7 @@ enum Format {
 
 impl Format {
     /// Reads a `Content-Type`; without one a body is JSON.
-    fn of(media_type: &str) -> Result<Self, Status> {
+    fn of(media_type: &str, protobuf_spoken: bool) -> Result<Self, Status> {
         let essence = media_type.split(';').next().unwrap_or_default().trim();
         let is = |known: &str| essence.eq_ignore_ascii_case(known);
         let [json, yaml, protobuf] = MEDIA_TYPES;
@@ -44,6 +44,7 @@ impl Format {
             "" => Ok(Self::Json),
             _ if is(json) => Ok(Self::Json),
             _ if is(yaml) => Ok(Self::Yaml),
+            _ if !protobuf_spoken => Err(status::unsupported_media_type(&MEDIA_TYPES[..2])),
             _ if is(protobuf) => Ok(Self::Protobuf),
             _ => Err(status::unsupported_media_type(&MEDIA_TYPES)),
         }
@@ -52,7 +53,7 @@ impl Format {
 
 /// Whether a body of this media type is JSON text.
 pub(crate) fn is_json(media_type: &str) -> bool {
-    Format::of(media_type) == Ok(Format::Json)
+    Format::of(media_type, true) == Ok(Format::Json)
 }
 
 /// Reads an object that is to be created or to replace another. Afterwards it has its type.
@@ -60,8 +61,9 @@ pub(crate) fn object(
     media_type: &str,
     body: &[u8],
     resource: &ResourceType,
+    protobuf_spoken: bool,
 ) -> Result<Value, Status> {
-    let format = Format::of(media_type)?;
+    let format = Format::of(media_type, protobuf_spoken)?;
     if resource.custom {
         return custom(format, body, resource);
     }
@@ -296,7 +298,8 @@ fn convertible(resource: &ResourceType, version: &str, kind: &str) -> Result<(),
         );
         return Err(unhandled(resource, version, kind, &why));
     }
-    if version != expected {
+    // Evictions are taken in every version there was.
+    if version != expected && kind != "Eviction" {
         return Err(other_version(version, &expected));
     }
     Ok(())

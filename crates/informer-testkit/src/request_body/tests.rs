@@ -1,3 +1,4 @@
+//! Tests of request bodies: what a real server says, and ways through protobuf.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use fastrand::Rng;
@@ -19,7 +20,7 @@ fn builtin(name: &str) -> std::sync::Arc<ResourceType> {
 }
 
 fn refused(media_type: &str, body: &[u8], resource: &ResourceType) -> (u16, String) {
-    let status = object(media_type, body, resource).unwrap_err();
+    let status = object(media_type, body, resource, true).unwrap_err();
     let reason = if status.code == 415 {
         "UnsupportedMediaType"
     } else {
@@ -192,7 +193,7 @@ fn object_is_read_in_every_format_and_gets_its_type() {
         (PROTOBUF, &encode::envelope("", "", &untyped)),
     ] {
         assert_eq!(
-            object(media_type, body, &maps).unwrap(),
+            object(media_type, body, &maps, true).unwrap(),
             expected,
             "{media_type}"
         );
@@ -200,14 +201,24 @@ fn object_is_read_in_every_format_and_gets_its_type() {
     // What is not known is passed over, groups too.
     let unknown = [&untyped[..], b"\x78\x01\x7b\x08\x01\x7c"].concat();
     let body = encode::envelope("v1", "ConfigMap", &unknown);
-    assert_eq!(object(PROTOBUF, &body, &maps).unwrap(), expected);
+    assert_eq!(object(PROTOBUF, &body, &maps, true).unwrap(), expected);
+}
+
+#[test]
+fn zero_is_kept_where_it_is_not_the_same_as_absent() {
+    let deployments = builtin("deployments");
+    let sent = json!({"apiVersion": "apps/v1", "kind": "Deployment", "spec": {"replicas": 0, "paused": false}});
+    let body = encode::object(&sent).unwrap();
+    let read = object(PROTOBUF, &body, &deployments, true).unwrap();
+    assert_eq!(read["spec"]["replicas"], 0);
+    assert!(read["spec"].get("paused").is_none(), "{read}");
 }
 
 #[test]
 fn delete_options_are_read_in_every_format() {
     let record = RequestRecord::parse("DELETE", "/api/v1/namespaces/n/pods/a", "dryRun=All");
     let read = |media_type: &str, body: &[u8]| {
-        delete_options(&record, media_type, body)
+        delete_options(&record, media_type, body, true)
             .map(|wish| wish.how)
             .map_err(|status| (status.code, status.message))
     };
@@ -379,16 +390,16 @@ proptest! {
                 sent["metadata"] = json!({ "generateName": "a-" });
             }
             let bytes = encode::object(&sent).unwrap();
-            let read = object(PROTOBUF, &bytes, resource).unwrap();
+            let read = object(PROTOBUF, &bytes, resource, true).unwrap();
             prop_assert!(is_filled(&sent, &read), "{kind}: {sent} {read}");
             let again = encode::object(&read).unwrap();
-            prop_assert_eq!(object(PROTOBUF, &again, resource).unwrap(), read);
+            prop_assert_eq!(object(PROTOBUF, &again, resource, true).unwrap(), read);
             // Whatever is cut off or changed is no panic.
-            let _ = object(PROTOBUF, &bytes[..rng.usize(..bytes.len())], resource);
+            let _ = object(PROTOBUF, &bytes[..rng.usize(..bytes.len())], resource, true);
             let mut changed = bytes;
             let at = rng.usize(..changed.len());
             changed[at] = rng.u8(..);
-            let _ = object(PROTOBUF, &changed, resource);
+            let _ = object(PROTOBUF, &changed, resource, true);
             kinds += 1;
         }
         prop_assert!(kinds > 40);

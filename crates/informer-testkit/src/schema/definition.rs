@@ -72,14 +72,7 @@ pub(crate) fn check_definition(
         _ => {}
     }
     let versions = spec["versions"].as_array().map_or(&[][..], Vec::as_slice);
-    for (at, version) in versions.iter().enumerate() {
-        check_version(
-            version,
-            &path.child("versions").index(at),
-            strict,
-            &mut errors,
-        );
-    }
+    check_versions(versions, &path, strict, &mut errors);
     let mut names: Vec<&Value> = versions.iter().map(|version| &version["name"]).collect();
     names.sort_by_key(|name| name.as_str());
     names.dedup();
@@ -126,28 +119,61 @@ pub(crate) fn check_definition(
     Err(status::invalid(group, kind, &name, causes))
 }
 
-fn check_version(version: &Value, path: &Path, strict: bool, errors: &mut Vec<FieldError>) {
-    if version["name"].as_str().unwrap_or_default().is_empty() {
-        let why = "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic \
-                   character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for \
-                   validation is '[a-z]([-a-z0-9]*[a-z0-9])?')";
-        errors.push(FieldError::invalid(&path.child("name"), &"".into(), why));
+/// Checks the versions. What is the same in all of them, a real server keeps and reports above them.
+fn check_versions(versions: &[Value], path: &Path, strict: bool, errors: &mut Vec<FieldError>) {
+    let same = |field: &str| {
+        let first = &versions[0][field];
+        !first.is_null() && versions.iter().all(|version| version[field] == *first)
+    };
+    let one_schema = !versions.is_empty() && same("schema");
+    let one_scale = !versions.is_empty() && same("subresources");
+    for (at, version) in versions.iter().enumerate() {
+        let below = path.child("versions").index(at);
+        if version["name"].as_str().unwrap_or_default().is_empty() {
+            errors.push(FieldError::invalid(
+                &below.child("name"),
+                &"".into(),
+                NO_LABEL,
+            ));
+        }
+        let schema = &version["schema"]["openAPIV3Schema"];
+        if strict && !schema.is_object() {
+            let path = below.child("schema").child("openAPIV3Schema");
+            errors.push(FieldError::required(&path, ""));
+        }
+        if !one_schema {
+            errors.extend(check_schema(
+                schema,
+                &below.child("schema").child("openAPIV3Schema"),
+            ));
+        }
+        if !one_scale {
+            check_scale(
+                &version["subresources"]["scale"],
+                &below.child("subresources"),
+                errors,
+            );
+        }
     }
-    let schema = &version["schema"]["openAPIV3Schema"];
-    let schema_path = path.child("schema").child("openAPIV3Schema");
-    if strict && !schema.is_object() {
-        errors.push(FieldError::required(&schema_path, ""));
+    if one_schema {
+        let schema = &versions[0]["schema"]["openAPIV3Schema"];
+        let path = path.child("validation").child("openAPIV3Schema");
+        errors.extend(check_schema(schema, &path));
     }
-    errors.extend(check_schema(schema, &schema_path));
-    if schema["nullable"] == true {
-        let why = "nullable cannot be true at the root";
-        errors.push(FieldError::forbidden(&schema_path.child("nullable"), why));
+    if one_scale {
+        let scale = &versions[0]["subresources"]["scale"];
+        check_scale(scale, &path.child("subresources"), errors);
     }
-    let scale = &version["subresources"]["scale"];
+}
+
+const NO_LABEL: &str = "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an \
+    alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for \
+    validation is '[a-z]([-a-z0-9]*[a-z0-9])?')";
+
+fn check_scale(scale: &Value, path: &Path, errors: &mut Vec<FieldError>) {
     if !scale.is_object() {
         return;
     }
-    let path = path.child("subresources");
     for (field, below) in [
         ("specReplicasPath", ".spec."),
         ("statusReplicasPath", ".status."),

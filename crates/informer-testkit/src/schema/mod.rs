@@ -5,6 +5,7 @@
 //! that ([`FieldValidation`]). Custom resources then get defaults and are validated ([`admit`]); [`family`] has how they
 //! look in each version. The rules of `x-kubernetes-validations` are not evaluated.
 
+mod combined;
 mod decode;
 mod defaults;
 mod definition;
@@ -13,6 +14,7 @@ mod error;
 mod family;
 mod format;
 mod go;
+mod keywords;
 mod lists;
 mod node;
 mod numbers;
@@ -20,6 +22,8 @@ mod pattern;
 mod prune;
 mod strict;
 mod structural;
+#[cfg(test)]
+mod tests;
 mod validate;
 
 use informer_wire::Status;

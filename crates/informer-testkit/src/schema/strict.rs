@@ -171,7 +171,10 @@ pub(crate) fn check_patched(
             let (value, report) = decode::decode(&sent, target, "")
                 .map_err(|error| invalid(&sent, &error.to_string()))?;
             if let Some(wrong) = report.wrong {
-                return Err(invalid(&sent, &wrong));
+                let unfit = report
+                    .unfit
+                    .filter(|_| matches!(patch, Patch::Strategic(_)));
+                return Err(invalid(&sent, &unfit.unwrap_or(wrong)));
             }
             strict.extend(report.strict);
             *patched = value;

@@ -5,6 +5,7 @@
 
 use serde_json::Value;
 
+use super::combined::check_combined;
 use super::error::{FieldError, Path};
 use super::format;
 use super::go::{self, Num};
@@ -48,7 +49,7 @@ impl Outcome {
         }
     }
 
-    fn merge(&mut self, other: Self) {
+    pub(super) fn merge(&mut self, other: Self) {
         self.checks += other.checks;
         other
             .findings
@@ -56,7 +57,7 @@ impl Outcome {
             .for_each(|finding| self.add(finding));
     }
 
-    fn is_valid(&self) -> bool {
+    pub(super) fn is_valid(&self) -> bool {
         self.findings.is_empty()
     }
 
@@ -120,7 +121,7 @@ fn check_changed(value: &Value, old: Option<&Value>, node: &Node, name: &str) ->
     outcome
 }
 
-fn check(value: &Value, old: Option<&Value>, node: &Node, name: &str) -> Outcome {
+pub(super) fn check(value: &Value, old: Option<&Value>, node: &Node, name: &str) -> Outcome {
     let mut outcome = Outcome::default();
     let typed = !node.types.is_empty() || !node.format.is_empty();
     if value.is_null() {
@@ -355,81 +356,4 @@ fn check_map(value: &Value, old: Option<&Value>, node: &Node, name: &str) -> Out
         outcome.find(&format!("{name}.{field}"), Kind::Required, "is required");
     }
     outcome
-}
-
-fn check_combined(value: &Value, old: Option<&Value>, node: &Node, name: &str) -> Outcome {
-    let mut outcome = Outcome::default();
-    let quoted = go::quote(name);
-    if !node.any_of.is_empty() {
-        let (valid, best) = alternatives(&node.any_of, value, old, name, true);
-        if valid == 0 {
-            outcome.whole(format!(
-                "{quoted} must validate at least one schema (anyOf)"
-            ));
-        }
-        outcome.merge(best);
-    }
-    if !node.one_of.is_empty() {
-        let (valid, best) = alternatives(&node.one_of, value, old, name, false);
-        if valid != 1 {
-            let found = match valid {
-                0 => "Found none valid".to_owned(),
-                _ => format!("Found {valid} valid alternatives"),
-            };
-            outcome.whole(format!(
-                "{quoted} must validate one and only one schema (oneOf). {found}"
-            ));
-        }
-        if valid < 2 {
-            outcome.merge(best);
-        }
-    }
-    if !node.all_of.is_empty() {
-        let mut valid = 0;
-        for schema in &node.all_of {
-            let result = check(value, old, schema, name);
-            valid += usize::from(result.is_valid());
-            outcome.merge(result);
-        }
-        if valid != node.all_of.len() {
-            let none = if valid == 0 { ". None validated" } else { "" };
-            outcome.whole(format!(
-                "{quoted} must validate all the schemas (allOf){none}"
-            ));
-        }
-    }
-    if let Some(schema) = &node.not
-        && check(value, old, schema, name).is_valid()
-    {
-        outcome.whole(format!("{quoted} must not validate the schema (not)"));
-    }
-    outcome.checks += 1;
-    outcome
-}
-
-/// Checks alternatives: how many are valid, and the outcome of the first of those, or of the one that got furthest.
-fn alternatives(
-    schemas: &[Node],
-    value: &Value,
-    old: Option<&Value>,
-    name: &str,
-    first_suffices: bool,
-) -> (usize, Outcome) {
-    let mut valid = 0;
-    let mut best: Option<Outcome> = None;
-    for schema in schemas {
-        let result = check(value, old, schema, name);
-        if result.is_valid() {
-            valid += 1;
-            if valid == 1 {
-                best = Some(result);
-            }
-            if first_suffices {
-                break;
-            }
-        } else if valid == 0 && best.as_ref().is_none_or(|best| result.checks > best.checks) {
-            best = Some(result);
-        }
-    }
-    (valid, best.unwrap_or_default())
 }

@@ -125,7 +125,7 @@ impl Workload {
         self.changes
     }
 
-    /// Creates pods until there are as many as wanted.
+    /// Creates pods until there are as many as wanted, and the replica sets that own them.
     ///
     /// # Errors
     /// Those of the server if it refuses one, such as 409 when another workload with the same
@@ -174,7 +174,8 @@ impl Workload {
             managed_fields: self.managed_fields,
             now,
         };
-        let (namespace, name, pod) = maker.pod(self.made, &mut self.random);
+        let owner = |namespace: &str, name: &str| owner(cluster, namespace, name, now);
+        let (namespace, name, pod) = maker.pod(self.made, &mut self.random, owner)?;
         let pods = cluster.resource("v1/pods")?;
         cluster.create(&pods, &namespace, pod, &WriteOptions::at(now))?;
         self.made += 1;
@@ -223,6 +224,25 @@ impl Workload {
         self.changes.updated += 1;
         Ok(())
     }
+}
+
+/// Returns the UID of the replica set that owns pods, which is made for the first of them.
+fn owner(
+    cluster: &mut Cluster,
+    namespace: &str,
+    name: &str,
+    now: Timestamp,
+) -> Result<String, Status> {
+    let sets = cluster.resource("apps/v1/replicasets")?;
+    if let Ok(found) = cluster.get(&sets, namespace, name) {
+        return Ok(found.uid().to_owned());
+    }
+    let set = json!({
+        "metadata": {"name": name},
+        "spec": {"selector": {"matchLabels": {"set": name}}},
+    });
+    let made = cluster.create(&sets, namespace, set, &WriteOptions::at(now))?;
+    Ok(made.uid().to_owned())
 }
 
 /// Returns the next state of a pod: a pending one starts, a running one restarts, changes its readiness, or gets an

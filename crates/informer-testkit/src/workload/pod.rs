@@ -31,12 +31,20 @@ pub(super) struct PodMaker {
 }
 
 impl PodMaker {
-    /// Returns the pod of a number: its namespace, its name, and the object.
-    pub(super) fn pod(&self, number: u64, random: &mut fastrand::Rng) -> (String, String, Value) {
+    /// Returns the pod of a number: its namespace, its name, and the object. Its owner's UID is asked by namespace and
+    /// name.
+    pub(super) fn pod<E>(
+        &self,
+        number: u64,
+        random: &mut fastrand::Rng,
+        owner_uid: impl FnOnce(&str, &str) -> Result<String, E>,
+    ) -> Result<(String, String, Value), E> {
         let (app, tier) = APPS[random.usize(..APPS.len())];
         let namespace = format!("team-{}", random.usize(..self.namespaces));
         let template = format!("{:010x}", fnv(app, &namespace));
         let name = format!("{app}-{template}-{}", suffix(number));
+        let owner = format!("{app}-{template}");
+        let uid = owner_uid(&namespace, &owner)?;
         let node = format!("node-{:03}", random.usize(..self.nodes));
         let mut pod = json!({
             "apiVersion": "v1",
@@ -58,8 +66,8 @@ impl PodMaker {
                 "ownerReferences": [{
                     "apiVersion": "apps/v1",
                     "kind": "ReplicaSet",
-                    "name": format!("{app}-{template}"),
-                    "uid": owner_uid(app, &namespace),
+                    "name": owner,
+                    "uid": uid,
                     "controller": true,
                     "blockOwnerDeletion": true,
                 }],
@@ -75,7 +83,7 @@ impl PodMaker {
         if self.managed_fields {
             pod["metadata"]["managedFields"] = managed_fields(&pod, self.now);
         }
-        (namespace, name, pod)
+        Ok((namespace, name, pod))
     }
 }
 
@@ -265,16 +273,6 @@ fn fnv(a: &str, b: &str) -> u64 {
         & 0xff_ffff_ffff
 }
 
-/// Returns the UID of an owner, the same for all pods of an app in a namespace.
-fn owner_uid(app: &str, namespace: &str) -> String {
-    let hash = fnv(app, namespace);
-    format!(
-        "{:08x}-{:04x}-4000-8000-{hash:012x}",
-        hash >> 8,
-        hash & 0xffff
-    )
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -289,7 +287,17 @@ mod tests {
         };
         let mut random = fastrand::Rng::with_seed(1);
         let sizes: Vec<usize> = (0..20)
-            .map(|number| maker.pod(number, &mut random).2.to_string().len())
+            .map(|number| {
+                let uid = |_: &str, _: &str| {
+                    Ok::<_, ()>("5a8c0f3e-0000-4000-8000-000000000000".to_owned())
+                };
+                maker
+                    .pod(number, &mut random, uid)
+                    .unwrap()
+                    .2
+                    .to_string()
+                    .len()
+            })
             .collect();
         assert!(
             sizes.iter().all(|size| (5_000..12_000).contains(size)),

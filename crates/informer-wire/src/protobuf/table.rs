@@ -111,6 +111,11 @@ impl Message {
         Some(Self(word(&KIND_RECORDS[found.ok()?], 6)))
     }
 
+    /// The number of the message in the table.
+    pub const fn id(self) -> u16 {
+        self.0
+    }
+
     /// Whether objects of this kind have metadata: those have that can be listed.
     pub(crate) fn has_metadata(self) -> bool {
         self.field(1)

@@ -25,6 +25,9 @@ const AT_ONCE: usize = 12;
 const PATIENCE: Duration = Duration::from_secs(60);
 /// How long both must stay the same at the end of a sequence.
 const REST: Duration = Duration::from_secs(3);
+/// Plays of a sequence that differs: the real collector works at twenty objects at once, and some outcomes hang on which of
+/// them it takes first.
+const TRIES: usize = 3;
 const POLL: Duration = Duration::from_millis(100);
 
 /// Plays the sequences that are asked for.
@@ -34,11 +37,7 @@ pub(crate) async fn run(wish: &Wish) -> anyhow::Result<()> {
     let actors = Actors::none()
         .empty_namespaces()
         .collect_garbage(Duration::ZERO);
-    let kit = ApiServer::builder()
-        .strict_namespaces(true)
-        .actors(actors)
-        .start()
-        .await?;
+    let kit = ApiServer::builder().actors(actors).start().await?;
     let pair = Pair {
         real: Player::real(&server)?,
         kit: Player::kit(&kit)?,
@@ -52,7 +51,7 @@ pub(crate) async fn run(wish: &Wish) -> anyhow::Result<()> {
     let mut playing = JoinSet::new();
     loop {
         while playing.len() < AT_ONCE && wish.goes_on(seed - wish.first, started.elapsed()) {
-            playing.spawn(pair.clone().play(seed));
+            playing.spawn(pair.clone().judge(seed));
             seed += 1;
         }
         let Some(played) = playing.join_next().await else {
@@ -80,9 +79,22 @@ struct Pair {
 }
 
 impl Pair {
+    /// Whether both do the same in a sequence, at the second or third play at the latest.
+    async fn judge(self, seed: u64) -> anyhow::Result<bool> {
+        for play in 0..TRIES {
+            // Ends in no digit, so that no run's prefix begins with another's.
+            if self.play(seed, format!("s{seed}-{play}r")).await? {
+                if play > 0 {
+                    println!("seed {seed}: not again");
+                }
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
     /// Plays one sequence. Returns whether both did the same; if not, it says what they did.
-    async fn play(self, seed: u64) -> anyhow::Result<bool> {
-        let run = format!("s{seed}r");
+    async fn play(&self, seed: u64, run: String) -> anyhow::Result<bool> {
         let ops = generate(seed);
         self.real.play(&run, &[]).await?;
         self.kit.play(&run, &[]).await?;
@@ -137,7 +149,7 @@ impl Pair {
         {
             let side = |left: &Left| {
                 left.get(name)
-                    .map_or("(absent)".to_owned(), ToString::to_string)
+                    .map_or_else(|| "(absent)".to_owned(), ToString::to_string)
             };
             let (real, kit) = (side(&real), side(&kit));
             if real != kit {

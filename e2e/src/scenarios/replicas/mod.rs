@@ -36,8 +36,10 @@ const RULES: Rules = Rules {
     hand_over: Duration::from_millis(4_000 + 2 * 1_100 + 1_250),
 };
 
+/// Many, so that many requests are under way when the trouble comes: without a gate several go out after a freeze.
+const WORKERS: &str = "16";
 /// Claims of a round, so many that work is left when the trouble comes.
-const BURST: usize = 40;
+const BURST: usize = 60;
 /// How long anything may take.
 const LIMIT: Duration = Duration::from_secs(60);
 /// What counts as right before a freeze.
@@ -116,6 +118,8 @@ impl Play {
         let seconds = |time: Duration| format!("{}ms", time.as_millis());
         let [lease, deadline, retry] = [LEASE_DURATION, RENEW_DEADLINE, RETRY_PERIOD].map(seconds);
         let times = [
+            "--workers",
+            WORKERS,
             "--lease-duration",
             &lease,
             "--renew-deadline",

@@ -124,7 +124,7 @@ pub(super) fn merge(
     of: &TypeRef,
     name: &str,
 ) -> Result<Vec<Value>, Status> {
-    let Some(first) = old.first().or(new.first()) else {
+    let Some(first) = old.first().or_else(|| new.first()) else {
         return Ok(old);
     };
     if first.is_array() {

@@ -1,5 +1,7 @@
 //! Discovery, health, version: the paths without a resource.
 
+mod served;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -7,12 +9,14 @@ use http::{Response, StatusCode};
 use informer_wire::Status;
 use serde_json::{Value, json};
 
+use self::served::served;
 use super::body::Body;
 use super::{openapi, respond};
 use crate::request::RequestRecord;
 use crate::resource::{Registry, ResourceType};
 use crate::shared::Shared;
 use crate::status;
+use crate::virtual_resource;
 
 /// The minor version in `/version`: the Kubernetes version whose behaviour is followed.
 const MINOR: u32 = 36;
@@ -72,6 +76,10 @@ fn version() -> Value {
     json!({
         "major": "1",
         "minor": MINOR.to_string(),
+        "emulationMajor": "1",
+        "emulationMinor": MINOR.to_string(),
+        "minCompatibilityMajor": "1",
+        "minCompatibilityMinor": (MINOR - 1).to_string(),
         "gitVersion": format!("v1.{MINOR}.0-informer-testkit"),
         "gitCommit": "",
         "gitTreeState": "clean",
@@ -82,8 +90,20 @@ fn version() -> Value {
     })
 }
 
-fn named_groups(registry: &Registry) -> BTreeMap<&str, Vec<&str>> {
+/// The versions of each group, also of those without objects.
+fn all_groups(registry: &Registry) -> BTreeMap<&str, Vec<&str>> {
     let mut groups = registry.groups();
+    for known in &virtual_resource::ALL {
+        let versions = groups.entry(known.group).or_default();
+        if !versions.contains(&known.version) {
+            versions.push(known.version);
+        }
+    }
+    groups
+}
+
+fn named_groups(registry: &Registry) -> BTreeMap<&str, Vec<&str>> {
+    let mut groups = all_groups(registry);
     groups.remove("");
     groups
 }
@@ -131,48 +151,20 @@ pub(super) fn types_of<'a>(
     Ok(types)
 }
 
-const VERBS: [&str; 8] = [
-    "create",
-    "delete",
-    "deletecollection",
-    "get",
-    "list",
-    "patch",
-    "update",
-    "watch",
-];
-const STATUS_VERBS: [&str; 3] = ["get", "patch", "update"];
-
 fn resource_list(registry: &Registry, group: &str, version: &str) -> Result<Value, Status> {
-    let types = types_of(registry, group, version)?;
-    let mut resources = Vec::new();
-    for resource in &types {
-        let mut entry = json!({
-            "name": resource.plural,
-            "singularName": resource.singular,
-            "namespaced": resource.namespaced,
-            "kind": resource.kind,
-            "verbs": VERBS,
-        });
-        if !resource.short_names.is_empty() {
-            entry["shortNames"] = json!(resource.short_names);
-        }
-        resources.push(entry);
-        if resource.has_status {
-            resources.push(json!({
-                "name": format!("{}/status", resource.plural),
-                "singularName": "",
-                "namespaced": resource.namespaced,
-                "kind": resource.kind,
-                "verbs": STATUS_VERBS,
-            }));
-        }
+    let served = served(registry, group, version);
+    if served.is_empty() {
+        return Err(status::unknown_resource());
     }
+    let api_version = match group {
+        "" => version.to_owned(),
+        group => format!("{group}/{version}"),
+    };
     Ok(json!({
         "kind": "APIResourceList",
         "apiVersion": "v1",
-        "groupVersion": types[0].api_version(),
-        "resources": resources,
+        "groupVersion": api_version,
+        "resources": served.iter().flat_map(|one| one.entries()).collect::<Vec<_>>(),
     }))
 }
 
@@ -186,8 +178,7 @@ fn wants_aggregated(accept: &str) -> bool {
 }
 
 fn aggregated(registry: &Registry, wanted: impl Fn(&str) -> bool) -> Response<Body> {
-    let groups = registry
-        .groups()
+    let groups = all_groups(registry)
         .into_iter()
         .filter(|(group, _)| wanted(group));
     let items: Vec<Value> = groups
@@ -195,10 +186,10 @@ fn aggregated(registry: &Registry, wanted: impl Fn(&str) -> bool) -> Response<Bo
             let versions: Vec<Value> = versions
                 .iter()
                 .map(|version| {
-                    let types = types_of(registry, group, version).unwrap_or_default();
-                    let resources: Vec<Value> = types
-                        .into_iter()
-                        .map(|resource| aggregated_resource(resource))
+                    let served = served(registry, group, version);
+                    let resources: Vec<Value> = served
+                        .iter()
+                        .map(|one| one.aggregated(group, version))
                         .collect();
                     json!({"version": version, "resources": resources, "freshness": "Current"})
                 })
@@ -213,27 +204,4 @@ fn aggregated(registry: &Registry, wanted: impl Fn(&str) -> bool) -> Response<Bo
         "items": items,
     });
     respond::typed(AGGREGATED, body.to_string())
-}
-
-fn aggregated_resource(resource: &ResourceType) -> Value {
-    let kind = json!({
-        "group": resource.group,
-        "version": resource.version,
-        "kind": resource.kind,
-    });
-    let mut entry = json!({
-        "resource": resource.plural,
-        "responseKind": kind,
-        "scope": if resource.namespaced { "Namespaced" } else { "Cluster" },
-        "singularResource": resource.singular,
-        "verbs": VERBS,
-    });
-    if !resource.short_names.is_empty() {
-        entry["shortNames"] = json!(resource.short_names);
-    }
-    if resource.has_status {
-        entry["subresources"] =
-            json!([{"subresource": "status", "responseKind": kind, "verbs": STATUS_VERBS}]);
-    }
-    entry
 }

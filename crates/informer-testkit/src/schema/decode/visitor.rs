@@ -1,12 +1,7 @@
-//! Objects as Go decodes them: fields that a type does not have are dropped and named, a value of another type is an
-//! error, and so is a field that stands twice.
-//!
-//! The types of Kubernetes' own kinds come from the table of the wire. Names of Go's structs are not in it: messages
-//! name those that can be told from the kind and the field.
+//! The walk along the JSON of an object.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::fmt;
-use std::sync::LazyLock;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -15,144 +10,13 @@ use jiff::Timestamp;
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 
-use super::go;
+use super::quantity::{QUANTITY, is_quantity};
+use super::{Report, Target};
+use crate::schema::go;
 
-/// How many faults are told.
-const MOST: usize = 100;
-
-/// What was found while decoding.
-#[derive(Debug, Default)]
-pub(crate) struct Report {
-    /// Fields that are unknown or stand twice, in the order in which they stand.
-    pub(crate) strict: Vec<String>,
-    /// The first value of a wrong type.
-    pub(crate) wrong: Option<String>,
-    path: String,
-    fields: Vec<&'static str>,
-    owner: Option<Message>,
-}
-
-impl Report {
-    fn note(&mut self, what: &str, name: &str) {
-        let path = match self.path.is_empty() {
-            true => name.to_owned(),
-            false => format!("{}.{name}", self.path),
-        };
-        let text = format!("{what} field {}", go::quote(&path));
-        if self.strict.len() < MOST && !self.strict.contains(&text) {
-            self.strict.push(text);
-        }
-    }
-
-    fn wrong(&mut self, value: &str, target: Target) {
-        if self.wrong.is_some() {
-            return;
-        }
-        let of_type = target.go_type();
-        self.wrong = Some(match self.owner {
-            Some(owner) => format!(
-                "json: cannot unmarshal {value} into Go struct field {}.{} of type {of_type}",
-                go_name(owner),
-                self.fields.join(".")
-            ),
-            None => {
-                format!("json: cannot unmarshal {value} into Go value of type {of_type}")
-            }
-        });
-    }
-
-    fn fail(&mut self, text: String) {
-        self.wrong.get_or_insert(text);
-    }
-}
-
-/// What a value is decoded into.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Target {
-    /// Anything; fields that stand twice are noted.
-    Any,
-    /// Anything, unread.
-    Raw,
-    One(Scalar),
-    List(Scalar),
-    Map(Scalar),
-}
-
-impl Target {
-    /// The type of a kind.
-    pub(crate) fn of_kind(api_version: &str, kind: &str) -> Option<Self> {
-        Message::of_kind(api_version, kind).map(|message| Self::One(Scalar::Message(message)))
-    }
-
-    /// The metadata of all kinds.
-    pub(crate) fn metadata() -> Self {
-        let field = Message::of_kind("v1", "ConfigMap").and_then(|message| message.field(1));
-        field.map_or(Self::Raw, Self::of_field)
-    }
-
-    fn of_field(field: Field) -> Self {
-        let scalar = field.scalar();
-        match scalar {
-            _ if field.is_repeated() => Self::List(scalar),
-            _ if field.is_map() => Self::Map(scalar),
-            Scalar::Message(message)
-                if matches!(message.form(), Form::FieldsV1 | Form::RawExtension) =>
-            {
-                Self::Raw
-            }
-            _ => Self::One(scalar),
-        }
-    }
-
-    fn form(self) -> Option<Form> {
-        match self {
-            Self::One(Scalar::Message(message)) => Some(message.form()),
-            _ => None,
-        }
-    }
-
-    fn go_type(self) -> String {
-        let scalar = |scalar| match scalar {
-            Scalar::String => "string".to_owned(),
-            Scalar::Bytes => "[]uint8".to_owned(),
-            Scalar::Bool => "bool".to_owned(),
-            Scalar::Int32 => "int32".to_owned(),
-            Scalar::Int64 => "int64".to_owned(),
-            Scalar::Uint32 => "uint32".to_owned(),
-            Scalar::Uint64 => "uint64".to_owned(),
-            Scalar::Float64 => "float64".to_owned(),
-            Scalar::Message(message) => format!("v1.{}", go_name(message)),
-        };
-        match self {
-            Self::Any | Self::Raw => "interface {}".to_owned(),
-            Self::One(one) => scalar(one),
-            Self::List(one) => format!("[]{}", scalar(one)),
-            Self::Map(one) => format!("map[string]{}", scalar(one)),
-        }
-    }
-}
-
-/// Decodes a value; what is left is what Go would write again.
-pub(crate) fn decode<'de, D: Deserializer<'de>>(
-    text: D,
-    target: Target,
-    prefix: &str,
-) -> Result<(Value, Report), D::Error> {
-    let mut report = Report {
-        path: prefix.to_owned(),
-        ..Report::default()
-    };
-    let seed = Seed {
-        target,
-        report: &mut report,
-    };
-    let value = seed.deserialize(text)?;
-    Ok((value.unwrap_or(Value::Null), report))
-}
-
-struct Seed<'r> {
-    target: Target,
-    report: &'r mut Report,
+pub(super) struct Seed<'r> {
+    pub(super) target: Target,
+    pub(super) report: &'r mut Report,
 }
 
 impl<'de> DeserializeSeed<'de> for Seed<'_> {
@@ -367,7 +231,7 @@ impl Seed<'_> {
                 false
             }
         };
-        fits.then(|| Value::Number(number))
+        fits.then_some(Value::Number(number))
     }
 }
 
@@ -430,7 +294,7 @@ fn read_struct<'de, A: MapAccess<'de>>(
 }
 
 /// Returns the field of a message, or of one that is inlined in it.
-fn field_named(message: Message, key: &str) -> Option<Field> {
+pub(super) fn field_named(message: Message, key: &str) -> Option<Field> {
     message
         .fields()
         .find_map(|(_, field)| match field.scalar() {
@@ -471,6 +335,8 @@ fn zero(target: Target) -> Value {
 fn is_left_out(field: Field, value: &Value) -> bool {
     let many = field.is_repeated() || field.is_map();
     match value {
+        // An empty list of owners asks to forget them.
+        Value::Array(_) if field.name() == "managedFields" => false,
         Value::Array(items) => many && items.is_empty() && !field.is_null_when_absent(),
         Value::Object(fields) => many && fields.is_empty() && !field.is_null_when_absent(),
         Value::String(text) => text.is_empty() && field.omits_zero() && !many,
@@ -480,22 +346,28 @@ fn is_left_out(field: Field, value: &Value) -> bool {
     }
 }
 
-const QUANTITY: &str =
-    "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
-
-fn is_quantity(text: &str) -> bool {
-    let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
-    let digits = unsigned.trim_start_matches(|char: char| char.is_ascii_digit() || char == '.');
-    let number = &unsigned[..unsigned.len() - digits.len()];
-    const UNITS: [&str; 16] = [
-        "", "n", "u", "m", "k", "M", "G", "T", "P", "E", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei",
-    ];
-    let exponent = digits
-        .strip_prefix(['e', 'E'])
-        .is_some_and(|rest| rest.parse::<i32>().is_ok());
-    let point =
-        number.matches('.').count() <= 1 && number.bytes().any(|byte| byte.is_ascii_digit());
-    point && (exponent || UNITS.contains(&digits))
+/// What is said of a value of another type in a strategic patch.
+pub(super) fn unfit(value: &str, target: Target) -> String {
+    let source = match value {
+        "array" => "slice",
+        "object" => "map",
+        "number" => "int64",
+        fraction if fraction.starts_with("number") => "float64",
+        other => other,
+    };
+    match target {
+        Target::List(_) => format!("cannot restore slice from {source}"),
+        Target::Map(_) => format!("cannot restore map from {source}"),
+        Target::One(Scalar::Message(_)) => format!("cannot restore struct from: {source}"),
+        _ => {
+            let source = match source {
+                "slice" => "[]interface {}",
+                "map" => "map[string]interface {}",
+                source => source,
+            };
+            format!("cannot convert {source} to {}", target.go_type())
+        }
+    }
 }
 
 /// What Go says of a value for a type that decodes itself.
@@ -513,187 +385,4 @@ fn bad_byte(text: &str) -> usize {
     let fits = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=');
     let bad = text.bytes().position(|byte| !fits(byte));
     bad.unwrap_or(text.len() - text.len() % 4)
-}
-
-/// The names of Go's structs, as far as the kinds tell them.
-static NAMES: LazyLock<HashMap<Message, String>> = LazyLock::new(|| {
-    let mut names = HashMap::new();
-    let mut name = |message: Message, name: String| {
-        names.entry(message).or_insert(name);
-    };
-    for (_, kind, message) in Message::kinds() {
-        name(message, kind.to_owned());
-    }
-    for (_, kind, message) in Message::kinds() {
-        for (_, field) in message.fields() {
-            let Scalar::Message(inner) = field.scalar() else {
-                continue;
-            };
-            match field.name() {
-                "metadata" if kind.ends_with("List") => name(inner, "ListMeta".to_owned()),
-                "metadata" => name(inner, "ObjectMeta".to_owned()),
-                "spec" => name(inner, format!("{kind}Spec")),
-                "status" => name(inner, format!("{kind}Status")),
-                _ => {}
-            }
-        }
-    }
-    for (kind, path, known) in [
-        ("Deployment", "spec.template", "PodTemplateSpec"),
-        ("Deployment", "spec.selector", "LabelSelector"),
-        ("Deployment", "spec.strategy", "DeploymentStrategy"),
-        ("Pod", "spec.containers", "Container"),
-        ("Pod", "spec.containers.ports", "ContainerPort"),
-        ("Pod", "spec.containers.env", "EnvVar"),
-        ("Pod", "spec.containers.resources", "ResourceRequirements"),
-        ("Pod", "spec.tolerations", "Toleration"),
-        ("Pod", "spec.volumes", "Volume"),
-        ("Pod", "metadata.ownerReferences", "OwnerReference"),
-        ("Service", "spec.ports", "ServicePort"),
-        ("Node", "spec.taints", "Taint"),
-    ] {
-        let start = Message::kinds().find(|(_, of, _)| *of == kind);
-        let found = path
-            .split('.')
-            .try_fold(
-                start.map(|(_, _, message)| message),
-                |at, key| match field_named(at?, key)?.scalar() {
-                    Scalar::Message(inner) => Some(Some(inner)),
-                    _ => None,
-                },
-            );
-        if let Some(Some(message)) = found {
-            name(message, known.to_owned());
-        }
-    }
-    names
-});
-
-fn go_name(message: Message) -> &'static str {
-    NAMES.get(&message).map_or("", String::as_str)
-}
-
-#[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-    use serde_json::json;
-
-    use super::*;
-
-    fn read(api_version: &str, kind: &str, text: &str) -> (Value, Report) {
-        let target = Target::of_kind(api_version, kind).expect("a kind of the table");
-        decode(&mut serde_json::Deserializer::from_str(text), target, "").expect("JSON")
-    }
-
-    #[test]
-    fn unknown_and_double_fields_are_named_in_their_order() {
-        let text = r#"{"kind":"Deployment","apiVersion":"apps/v1","metadata":{"name":"a","labels":{"x":"1","x":"2"},"odd":1},
-            "spec":{"replicas":1,"replicas":2,"nope":{"a":1,"a":2},"template":{"spec":{"containers":[{"name":"c","nam":1}]}}},"top":1}"#;
-        let (value, report) = read("apps/v1", "Deployment", text);
-        assert_eq!(
-            report.strict,
-            [
-                r#"duplicate field "metadata.labels.x""#,
-                r#"unknown field "metadata.odd""#,
-                r#"duplicate field "spec.replicas""#,
-                r#"unknown field "spec.nope""#,
-                r#"unknown field "spec.template.spec.containers[0].nam""#,
-                r#"unknown field "top""#,
-            ]
-        );
-        assert_eq!(report.wrong, None);
-        assert_eq!(
-            value["spec"],
-            json!({"replicas": 2, "template": {"spec": {"containers": [{"name": "c"}]}}})
-        );
-    }
-
-    #[test]
-    fn first_value_of_another_type_is_told_in_the_words_of_go() {
-        for (text, wrong) in [
-            (
-                r#"{"spec":{"replicas":"3","paused":1}}"#,
-                "string into Go struct field DeploymentSpec.spec.replicas of type int32",
-            ),
-            (
-                r#"{"spec":{"replicas":3.5}}"#,
-                "number 3.5 into Go struct field DeploymentSpec.spec.replicas of type int32",
-            ),
-            (
-                r#"{"metadata":{"labels":{"a":1}}}"#,
-                "number into Go struct field ObjectMeta.metadata.labels of type string",
-            ),
-            (
-                r#"{"spec":[]}"#,
-                "array into Go struct field Deployment.spec of type v1.DeploymentSpec",
-            ),
-            (
-                r#"{"spec":{"template":{"spec":{"containers":[{"name":1}]}}}}"#,
-                "number into Go struct field Container.spec.template.spec.containers.name of type string",
-            ),
-        ] {
-            let (_, report) = read("apps/v1", "Deployment", text);
-            assert_eq!(
-                report.wrong.unwrap_or_default(),
-                format!("json: cannot unmarshal {wrong}")
-            );
-        }
-    }
-
-    #[test]
-    fn what_go_leaves_out_is_left_out() {
-        let text = r#"{"metadata":{"name":"a","labels":{},"annotations":null,"generation":0},"data":{"k":null},"immutable":false}"#;
-        let (value, report) = read("v1", "ConfigMap", text);
-        assert_eq!(
-            value,
-            json!({"metadata": {"name": "a"}, "data": {"k": ""}, "immutable": false})
-        );
-        assert!(report.strict.is_empty() && report.wrong.is_none());
-    }
-
-    #[test]
-    fn decoding_again_changes_nothing() {
-        let text = r#"{"spec":{"containers":[{"name":"c","resources":{"limits":{"cpu":1}},"ports":[]}],"nope":1}}"#;
-        let (once, _) = read("v1", "Pod", text);
-        let (twice, report) = read("v1", "Pod", &once.to_string());
-        assert_eq!(once, twice);
-        assert!(report.strict.is_empty());
-    }
-
-    fn json_value() -> impl Strategy<Value = Value> {
-        let leaf = prop_oneof![
-            Just(Value::Null),
-            any::<bool>().prop_map(Value::from),
-            any::<i64>().prop_map(Value::from),
-            "[a-z0-9]{0,4}".prop_map(Value::from),
-        ];
-        leaf.prop_recursive(4, 32, 4, |inner| {
-            let key = prop_oneof![
-                "spec",
-                "metadata",
-                "labels",
-                "containers",
-                "template",
-                "name",
-                "a"
-            ];
-            prop_oneof![
-                proptest::collection::vec(inner.clone(), 0..3).prop_map(Value::from),
-                proptest::collection::btree_map(key, inner, 0..4)
-                    .prop_map(|fields| fields.into_iter().collect::<Map<_, _>>().into()),
-            ]
-        })
-    }
-
-    proptest! {
-        #[test]
-        fn any_value_is_decoded_once(value in json_value()) {
-            for (api_version, kind) in [("v1", "Pod"), ("apps/v1", "Deployment")] {
-                let (once, _) = read(api_version, kind, &value.to_string());
-                let (twice, report) = read(api_version, kind, &once.to_string());
-                prop_assert_eq!(&once, &twice);
-                prop_assert!(report.strict.is_empty());
-            }
-        }
-    }
 }

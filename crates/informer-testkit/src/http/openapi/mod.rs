@@ -1,9 +1,12 @@
-//! Just enough of OpenAPI v3 for `kubectl apply`: the existing paths, and that the server takes the `fieldValidation`
-//! parameter. There are no schemas.
+//! Just enough of OpenAPI v3 for `kubectl`: the existing paths, that the server takes the `fieldValidation` parameter, and
+//! the fields of objects.
+
+mod schemas;
 
 use informer_wire::Status;
 use serde_json::{Map, Value, json};
 
+use self::schemas::schemas;
 use super::discovery::types_of;
 use crate::resource::{Registry, ResourceType};
 
@@ -26,7 +29,8 @@ pub(super) fn index(registry: &Registry) -> Value {
 /// Returns the document of one group and version.
 pub(super) fn group(registry: &Registry, group: &str, version: &str) -> Result<Value, Status> {
     let mut paths = Map::new();
-    for resource in types_of(registry, group, version)? {
+    let types = types_of(registry, group, version)?;
+    for resource in &types {
         paths.insert(
             object_path(resource),
             json!({"patch": patch_operation(resource)}),
@@ -36,6 +40,7 @@ pub(super) fn group(registry: &Registry, group: &str, version: &str) -> Result<V
         "openapi": "3.0.0",
         "info": {"title": "informer-testkit", "version": "v1"},
         "paths": paths,
+        "components": {"schemas": schemas(&types.iter().map(|known| &***known).collect::<Vec<_>>())},
     }))
 }
 
