@@ -115,7 +115,7 @@ fn play<T: Default + Send>(
                         return;
                     }
                     let mut outcome = run(seed, arguments.verbose);
-                    if seed % TWICE == 0
+                    if seed.is_multiple_of(TWICE)
                         && let Ok((hash, _)) = outcome
                     {
                         outcome = run(seed, false).and_then(|again| match again.0 == hash {

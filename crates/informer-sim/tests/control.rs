@@ -1,4 +1,4 @@
-//! Electors and controllers under trouble: 200 seeds, and that a seed is a seed.
+//! Electors and controllers under trouble: 100 seeds, and that a seed is a seed.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -6,7 +6,7 @@ use informer_sim::{quiet_panics, run_control};
 
 fn seeds() -> u64 {
     let given = std::env::var("INFORMER_SEEDS").ok();
-    given.and_then(|text| text.parse().ok()).unwrap_or(200)
+    given.and_then(|text| text.parse().ok()).unwrap_or(100)
 }
 
 /// Every promise of the half above the cache: INV-ELECT-1, INV-ELECT-2, INV-CONTROL-9, INV-CONTROL-10 and others.

@@ -8,6 +8,7 @@ mod net;
 mod plan;
 mod process;
 mod settle;
+mod trouble;
 mod work;
 mod world;
 
