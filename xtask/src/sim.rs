@@ -9,6 +9,7 @@ pub(crate) const ABOUT: &str = "\
 Seeded simulation: our informers in virtual time, with faults at every step.
   --seeds N      so many seeds (1000); --first N begins elsewhere
   --seed N       one seed; --verbose tells all that happens
+  --control      electors and controllers instead of informers
   --threads N    as many threads (all processors)";
 
 /// Builds, then plays.

@@ -15,10 +15,12 @@
 //! | `checked` | between reflector and server: judges requests, their order and their rate |
 //! | `handlers` | of every kind and policy; some are slow, stall or fail; the events of each are judged |
 //! | `fleet` | some seeds are about a factory: many informers that start together, a few at a time |
+//! | `control` | the half above the cache: replicas of an operator, with electors and controllers ([`run_control()`]) |
 //! | `world` | plays the steps, then lets all come to rest and judges the end |
 
 mod chaos;
 mod checked;
+mod control;
 mod fleet;
 mod handlers;
 mod object;
@@ -32,5 +34,6 @@ mod versions;
 mod workload;
 mod world;
 
-pub use run::{Failure, Outcome, quiet_panics, run};
+pub use control::Counts;
+pub use run::{Failure, Outcome, quiet_panics, run, run_control};
 pub use tally::Tally;

@@ -2,6 +2,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use crate::control::{self, Counts};
 use crate::fleet::Fleet;
 use crate::tally::Tally;
 use crate::trace::Trace;
@@ -33,6 +34,15 @@ pub struct Failure {
     pub what: String,
 }
 
+impl Failure {
+    /// Makes the failure of a seed that went another way the second time.
+    #[must_use]
+    pub fn not_repeatable(seed: u64) -> Self {
+        let what = "it went another way the second time".to_owned();
+        Self { seed, what }
+    }
+}
+
 impl std::fmt::Display for Failure {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Self { seed, what } = self;
@@ -50,6 +60,30 @@ impl std::error::Error for Failure {}
 /// # Errors
 /// If a promise is broken.
 pub fn run(seed: u64, verbose: bool) -> Result<Outcome, Failure> {
+    let (hash, tally) = simulate(seed, verbose, async |trace| match seed % 8 {
+        FLEET => Fleet::new(seed, trace).play().await,
+        _ => World::new(seed, trace).play().await,
+    })?;
+    Ok(Outcome { hash, tally })
+}
+
+/// Plays a seed of the controllers' simulation: electors and controllers. Returns the hash of everything that happened, and
+/// how often each kind of trouble struck.
+///
+/// # Errors
+/// If a promise is broken.
+pub fn run_control(seed: u64, verbose: bool) -> Result<(u64, Counts), Failure> {
+    simulate(seed, verbose, async |trace| {
+        control::play(seed, trace).await
+    })
+}
+
+/// Plays a seed in paused time. Returns the hash of what happened, and what `play` returned.
+fn simulate<T>(
+    seed: u64,
+    verbose: bool,
+    play: impl AsyncFnOnce(Trace) -> T,
+) -> Result<(u64, T), Failure> {
     let failure = |what| Failure { seed, what };
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_time()
@@ -61,23 +95,17 @@ pub fn run(seed: u64, verbose: bool) -> Result<Outcome, Failure> {
     let play = || {
         runtime.block_on(async {
             let trace = Trace::new(verbose);
-            let tally = match seed % 8 {
-                FLEET => Fleet::new(seed, trace.clone()).play().await,
-                _ => World::new(seed, trace.clone()).play().await,
-            };
-            (trace, tally)
+            let result = play(trace.clone()).await;
+            (trace, result)
         })
     };
-    let (trace, tally) = catch_unwind(AssertUnwindSafe(play)).map_err(|panic| {
+    let (trace, result) = catch_unwind(AssertUnwindSafe(play)).map_err(|panic| {
         let text = panic.downcast_ref::<String>().cloned();
         let text = text.or_else(|| panic.downcast_ref::<&str>().map(ToString::to_string));
         failure(text.unwrap_or_else(|| "a panic".to_owned()))
     })?;
     trace.verdict().map_err(failure)?;
-    Ok(Outcome {
-        hash: trace.hash(),
-        tally,
-    })
+    Ok((trace.hash(), result))
 }
 
 /// Keeps panics on purpose from writing to stderr.

@@ -126,6 +126,7 @@ mod selector;
 mod server;
 mod service;
 mod shared;
+mod signal;
 pub mod status;
 mod strategy;
 mod table;

@@ -80,7 +80,10 @@ impl ApiServer {
         let shared = self.shared();
         let reached = shared.cluster.lock().rewind(revision);
         shared.replicas.lock().views.clear();
-        shared.written.send_replace(reached);
+        shared.written.change(|known| {
+            *known = reached;
+            true
+        });
         shared.end_watches(None, StreamEnd::Cut);
         reached
     }

@@ -20,12 +20,12 @@ use crate::replicas::Replicas;
 use crate::request::{RequestLog, RequestRecord};
 use crate::rights::Rights;
 use crate::server::StreamEnd;
+use crate::signal::Signal;
 use crate::virtual_time::Home;
 
 /// A request to end watches.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct WatchesEnd {
-    count: u64,
     /// Those of this replica alone.
     pub(crate) replica: Option<usize>,
     pub(crate) how: StreamEnd,
@@ -44,9 +44,9 @@ pub(crate) struct Shared {
     /// The time of day.
     pub(crate) clock: WallClock,
     /// The revision of the last write.
-    pub(crate) written: watch::Sender<u64>,
+    pub(crate) written: Signal<u64>,
     /// The number of requests to end watches, and the last of them.
-    pub(crate) end_watches: watch::Sender<WatchesEnd>,
+    pub(crate) end_watches: Signal<WatchesEnd>,
     pub(crate) replicas: Mutex<Replicas>,
     pub(crate) shutdown: CancellationToken,
     pub(crate) faults: Mutex<FaultQueue>,
@@ -69,11 +69,11 @@ impl Shared {
         Self {
             crew: Mutex::new(crew),
             alarm: watch::Sender::new(due),
-            written: watch::Sender::new(cluster.revision()),
+            written: Signal::new(cluster.revision()),
             cluster: Mutex::new(cluster),
             settings,
             clock,
-            end_watches: watch::Sender::default(),
+            end_watches: Signal::default(),
             replicas: Mutex::default(),
             shutdown: CancellationToken::new(),
             faults: Mutex::default(),
@@ -100,7 +100,7 @@ impl Shared {
             *known = due;
             changed
         });
-        self.written.send_if_modified(|known| {
+        self.written.change(|known| {
             let newer = revision > *known;
             *known = revision.max(*known);
             newer
@@ -137,16 +137,13 @@ impl Shared {
 
     /// Wakes the watches although nothing was written.
     pub(crate) fn wake(&self) {
-        self.written.send_modify(|_| ());
+        self.written.change(|_| true);
     }
 
     pub(crate) fn end_watches(&self, replica: Option<usize>, how: StreamEnd) {
-        self.end_watches.send_modify(|last| {
-            *last = WatchesEnd {
-                count: last.count + 1,
-                replica,
-                how,
-            };
+        self.end_watches.change(|last| {
+            *last = WatchesEnd { replica, how };
+            true
         });
     }
 

@@ -122,19 +122,17 @@ impl ApiServer {
         mut is_reached: impl FnMut(&Value) -> bool,
     ) -> Result<Value, NotYet> {
         let shared = self.shared();
-        let mut written = shared.written.subscribe();
+        let mut written = shared.written.listen();
         let mut last = String::new();
         let reached = async {
             loop {
-                written.mark_unchanged();
+                written.see();
                 match self.get(resource, namespace, name) {
                     Ok(object) if is_reached(&object) => return object,
                     Ok(object) => last = object.to_string(),
                     Err(status) => last = status.to_string(),
                 }
-                if written.changed().await.is_err() {
-                    std::future::pending::<()>().await;
-                }
+                written.changed().await;
             }
         };
         let reached = timeout(limit, reached).await;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use tokio::sync::{mpsc, watch};
+use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until};
 
 use super::body::{Body, Broken};
@@ -16,6 +16,7 @@ use crate::encode::{self, CHUNK, Encoding};
 use crate::model::{Pull, StoredObject, WatchCursor, WatchEvent, WatchEventType, WatchStart};
 use crate::server::StreamEnd;
 use crate::shared::{Shared, WatchesEnd};
+use crate::signal::Listener;
 
 /// The most events taken from the model at once.
 const BATCH: usize = 256;
@@ -51,7 +52,7 @@ pub(super) fn open(
         feed.plan_bookmark(Instant::now());
     }
     // Before the task runs: a caller that knows the watch to be open can end it.
-    let ends = feed.shared.end_watches.subscribe();
+    let ends = feed.shared.end_watches.listen();
     let initial = Initial {
         objects: start.initial,
         end: start.initial_end,
@@ -66,12 +67,7 @@ struct Initial {
     end: Option<u64>,
 }
 
-async fn run(
-    mut feed: Feed,
-    initial: Initial,
-    mut ends: watch::Receiver<WatchesEnd>,
-    deadline: Instant,
-) {
+async fn run(mut feed: Feed, initial: Initial, mut ends: Listener<WatchesEnd>, deadline: Instant) {
     let shared = feed.shared.clone();
     let (chunks, replica) = (feed.chunks.clone(), feed.replica);
     let format = feed.encoding.format;
@@ -103,14 +99,14 @@ async fn run(
 }
 
 /// Waits until the watches of this replica have to end.
-async fn must_end(ends: &mut watch::Receiver<WatchesEnd>, replica: usize) -> StreamEnd {
-    while ends.changed().await.is_ok() {
-        let end = ends.borrow_and_update();
+async fn must_end(ends: &mut Listener<WatchesEnd>, replica: usize) -> StreamEnd {
+    loop {
+        ends.changed().await;
+        let end = ends.see();
         if end.replica.is_none_or(|only| only == replica) {
-            return end.how.clone();
+            return end.how;
         }
     }
-    StreamEnd::Clean
 }
 
 /// The reason for the end; the stream ends cleanly in each case.
@@ -133,14 +129,14 @@ struct Feed {
 
 impl Feed {
     async fn run(&mut self, initial: Initial) -> Result<(), Stop> {
-        let mut written = self.shared.written.subscribe();
+        let mut written = self.shared.written.listen();
         let added = initial.objects.into_iter().map(WatchEvent::initial);
         self.send_events(added).await?;
         if let Some(revision) = initial.end {
             self.send_bookmark(revision, true).await?;
         }
         loop {
-            written.mark_unchanged();
+            written.see();
             let pull = self.pull();
             let more = match pull {
                 Pull::Overtaken => return Err(Stop::Overtaken),
@@ -167,7 +163,7 @@ impl Feed {
     }
 
     /// Waits until something was written or a bookmark is due.
-    async fn wait(&self, written: &mut watch::Receiver<u64>) {
+    async fn wait(&self, written: &mut Listener<u64>) {
         let bookmark = async {
             match self.next_bookmark {
                 Some(due) => sleep_until(due).await,
@@ -177,7 +173,7 @@ impl Feed {
         tokio::select! {
             // Always in the same order, so that a simulation can be repeated.
             biased;
-            _ = written.changed() => {}
+            () = written.changed() => {}
             () = bookmark => {}
         }
     }
