@@ -15,16 +15,17 @@ mod set;
 mod tests;
 mod update;
 mod value;
+mod versions;
 
 use informer_wire::Status;
 use serde_json::{Value, json};
 
-use self::conflict::Conflict;
 pub use self::manager::FieldManager;
 pub(crate) use self::manager::check as check_manager;
 use self::owners::Owners;
 use self::set::FieldSet;
 use self::update::Write;
+use self::versions::Refusal;
 use crate::fields::{TypeRef, drop_nulls, type_of};
 use crate::model::{Part, WriteOptions};
 use crate::resource::ResourceType;
@@ -43,18 +44,20 @@ fn write(resource: &ResourceType, options: &WriteOptions) -> Write {
         api_version: resource.api_version(),
         subresource: match options.part {
             Part::Status => "status",
+            Part::Scale => "scale",
             Part::Finalize => "finalize",
             Part::Main | Part::Whole => "",
         },
         ignored: ignored(resource, options.part),
         now: rfc3339(options.now),
+        family: resource.family.clone(),
     }
 }
 
 /// The fields that a write of a part cannot change, and therefore not own.
 fn ignored(resource: &ResourceType, part: Part) -> FieldSet {
     let paths: &[&[&str]] = match part {
-        Part::Whole | Part::Finalize => &[],
+        Part::Whole | Part::Scale | Part::Finalize => &[],
         Part::Main if !resource.has_status => &[],
         Part::Main => match resource.plural.as_str() {
             "certificatesigningrequests" if !resource.custom => &[&["spec"], &["status"]],
@@ -133,8 +136,11 @@ pub(crate) fn written(
         Part::Whole => TEST,
         _ => options.manager.as_str(),
     };
-    write.update(&mut owners, &live, &new, name);
-    owners.write()
+    match write.update(&mut owners, &live, &new, name) {
+        Ok(()) => owners.write(),
+        // A real server forgets owners that it cannot keep.
+        Err(_) => None,
+    }
 }
 
 /// Whether a client asks to forget the owners: an empty list of a built-in kind, or one empty entry.
@@ -191,7 +197,7 @@ pub(crate) fn applied(
     })?;
     set_managed_fields(&mut live, None);
     if owners.is_empty() {
-        write.update(&mut owners, &nothing, &live, BEFORE_FIRST_APPLY);
+        let _ = write.update(&mut owners, &nothing, &live, BEFORE_FIRST_APPLY);
     }
     let manager = options.manager.as_str();
     let by_force = |force: bool| {
@@ -199,15 +205,32 @@ pub(crate) fn applied(
         let new = write.apply(&mut owners, &live, applied, manager, force)?;
         Ok((new, owners))
     };
-    let result = by_force(force).or_else(|conflicts: Vec<Conflict>| {
+    let result = by_force(force).or_else(|refusal| {
+        let Refusal::Conflicts(conflicts) = refusal else {
+            return Err(refusal);
+        };
         let left = last_applied::unexplained(manager, conflicts, &live, &write.of);
         match left.is_empty() {
             true => by_force(true),
-            false => Err(left),
+            false => Err(Refusal::Conflicts(left)),
         }
     });
-    let (mut new, owners) = result.map_err(|conflicts| conflict::status(&conflicts))?;
-    drop_nulls(&mut new, &write.of);
+    let (mut new, owners) = result.map_err(|refusal| match refusal {
+        Refusal::Conflicts(conflicts) => conflict::status(&conflicts),
+        Refusal::Unconvertible(why) => Status::failure(500, "", why),
+    })?;
+    match resource.custom {
+        // The nulls of a custom resource are checked against its schema.
+        true => drop_nulls(
+            &mut new["metadata"],
+            &write
+                .of
+                .view()
+                .as_map()
+                .map_or_else(TypeRef::deduced, |map| map.field("metadata")),
+        ),
+        false => drop_nulls(&mut new, &write.of),
+    }
     if !new["metadata"].is_object() {
         new["metadata"] = json!({});
     }

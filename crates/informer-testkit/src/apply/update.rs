@@ -1,6 +1,6 @@
 //! Who owns what after a write: the algorithm of Kubernetes' structured merge.
 
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 use serde_json::Value;
 
@@ -10,7 +10,9 @@ use super::merge::merge;
 use super::owners::{Manager, Operation, Owned, Owners};
 use super::set::FieldSet;
 use super::value::{field_set, remove};
+use super::versions::{OtherVersions, Refusal};
 use crate::fields::TypeRef;
+use crate::schema::Family;
 
 /// Fields that nobody owns.
 static NOT_OWNED: LazyLock<FieldSet> = LazyLock::new(|| {
@@ -39,6 +41,8 @@ pub(super) struct Write {
     /// The fields that such a write cannot change.
     pub(super) ignored: FieldSet,
     pub(super) now: String,
+    /// The versions of a custom resource.
+    pub(super) family: Option<Arc<Family>>,
 }
 
 impl Write {
@@ -54,22 +58,30 @@ impl Write {
         new: &Value,
         writer: Option<&Manager>,
         force: bool,
-    ) -> Result<Comparison, Vec<Conflict>> {
+    ) -> Result<Comparison, Refusal> {
         let comparison = Comparison::of(live, new, &self.of).without(&self.ignored);
-        let set = comparison.set();
+        let versions = OtherVersions::of(owners, &self.api_version, self.family.as_ref());
+        versions.check(live, "")?;
+        versions.check(new, "failed to convert new object: ")?;
+        let in_version = |owned: &Owned| match versions.get(&owned.api_version) {
+            Some(of) => Comparison::of(live, new, of).without(&self.ignored),
+            None => comparison.clone(),
+        };
         let others = || owners.0.iter().filter(|(one, _)| Some(*one) != writer);
         let conflicts: Vec<Conflict> = others()
             .flat_map(|(manager, owned)| {
+                let set = in_version(owned).set();
                 let paths = owned.fields.intersection(&set).paths().into_iter();
                 paths.map(|path| Conflict::new(manager, path))
             })
             .collect();
         if !force && !conflicts.is_empty() {
-            return Err(conflicts);
+            return Err(Refusal::Conflicts(conflicts));
         }
-        let lost = set.union(&comparison.removed);
         for (manager, owned) in &mut owners.0 {
             if Some(manager) != writer {
+                let comparison = in_version(owned);
+                let lost = comparison.set().union(&comparison.removed);
                 owned.fields = owned.fields.difference(&lost);
             }
         }
@@ -78,10 +90,14 @@ impl Write {
     }
 
     /// Makes a manager the owner of what a write changed.
-    pub(super) fn update(&self, owners: &mut Owners, live: &Value, new: &Value, name: &str) {
-        let Ok(comparison) = self.take(owners, live, new, None, true) else {
-            return;
-        };
+    pub(super) fn update(
+        &self,
+        owners: &mut Owners,
+        live: &Value,
+        new: &Value,
+        name: &str,
+    ) -> Result<(), Refusal> {
+        let comparison = self.take(owners, live, new, None, true)?;
         let fields = comparison.set().difference(&NOT_OWNED);
         if !fields.is_empty() {
             let entry = owners.0.entry(self.manager(name, Operation::Update));
@@ -94,6 +110,7 @@ impl Write {
             owned.time = Some(self.now.clone());
         }
         owners.cap();
+        Ok(())
     }
 
     /// Merges an applied object into the live one, without what its manager applied before and does no longer; makes
@@ -105,7 +122,7 @@ impl Write {
         applied: &Value,
         name: &str,
         force: bool,
-    ) -> Result<Value, Vec<Conflict>> {
+    ) -> Result<Value, Refusal> {
         let manager = self.manager(name, Operation::Apply);
         let merged = merge(live, applied, &self.of);
         let owned = Owned {

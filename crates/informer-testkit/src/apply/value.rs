@@ -151,10 +151,12 @@ fn check_fields(
     for (name, value) in fields {
         path.push(Element::field(name));
         if map.values.is_none() && !map.fields.contains_key(name) {
+            // A real server looks at no further field, in whatever order it found this one.
             found.push(at(path, "field not declared in schema"));
-        } else {
-            check(value, &map.field(name), path, found);
+            path.pop();
+            return;
         }
+        check(value, &map.field(name), path, found);
         path.pop();
     }
 }

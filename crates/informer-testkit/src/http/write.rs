@@ -159,17 +159,22 @@ fn write_options(
     target: &Target,
     kind: &str,
 ) -> Result<WriteOptions, Status> {
-    let manager = record.query_value("fieldManager").unwrap_or_default();
-    check_manager(kind, manager)?;
+    let manager = manager(record, kind)?;
     let dry_run = is_dry_run(record, kind)?;
     let validation = record.query_value("fieldValidation").unwrap_or_default();
     let validation = FieldValidation::parse(validation, kind)?;
-    let manager = match manager {
-        "" => FieldManager::of_user_agent(&record.user_agent),
-        manager => FieldManager::new(manager),
-    };
     let options = options(shared, target, dry_run);
     Ok(options.field_validation(validation).manager(manager))
+}
+
+/// Reads from the query who takes ownership of changed fields; else it is the client.
+pub(super) fn manager(record: &RequestRecord, kind: &str) -> Result<FieldManager, Status> {
+    let manager = record.query_value("fieldManager").unwrap_or_default();
+    check_manager(kind, manager)?;
+    Ok(match manager {
+        "" => FieldManager::of_user_agent(&record.user_agent),
+        manager => FieldManager::new(manager),
+    })
 }
 
 /// Reads from the query whether a write is to change nothing.

@@ -14,7 +14,7 @@ use crate::resource::ResourceType;
 use crate::schema::{self, Family};
 use crate::time::rfc3339;
 
-fn is_definition(resource: &ResourceType) -> bool {
+pub(super) fn is_definition(resource: &ResourceType) -> bool {
     resource.group == "apiextensions.k8s.io" && resource.plural == "customresourcedefinitions"
 }
 
@@ -30,7 +30,6 @@ impl Cluster {
         if !is_definition(resource) || options.part == Part::Status {
             return Ok(());
         }
-        schema::fill_definition(object);
         schema::check_definition(object, old, options.part != Part::Whole)?;
         let before = old.map_or(&Value::Null, |old| &old["status"]);
         let mut stored = texts(&before["storedVersions"]);

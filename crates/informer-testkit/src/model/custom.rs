@@ -8,6 +8,7 @@ use informer_wire::Status;
 use serde_json::Value;
 
 use super::cluster::Cluster;
+use super::crd::is_definition;
 use super::object::StoredObject;
 use super::write::Part;
 use crate::resource::ResourceType;
@@ -15,11 +16,20 @@ use crate::schema;
 use crate::status;
 
 /// Brings an object that is to be written into the shape of its version: without unknown fields, with defaults.
-pub(super) fn shape(resource: &ResourceType, object: &mut Value) -> Result<(), Status> {
+/// The result of an apply keeps its nulls, which are wrong where the schema does not allow them.
+pub(super) fn shape(
+    resource: &ResourceType,
+    object: &mut Value,
+    applied: bool,
+) -> Result<(), Status> {
+    if is_definition(resource) {
+        // What a client leaves out belongs to it all the same.
+        schema::fill_definition(object);
+    }
     if resource.family.is_none() {
         return Ok(());
     }
-    let shaped = schema::shape(resource, object).map(drop);
+    let shaped = schema::shape(resource, object, applied).map(drop);
     shaped.map_err(|why| {
         let (kind, version) = (&resource.kind, &resource.version);
         status::bad_request(format!(
@@ -99,7 +109,7 @@ pub(super) fn view(resource: &ResourceType, object: &Arc<StoredObject>) -> Arc<S
     let mut value = object.value(resource);
     if !object.is_shaped_by(family) {
         // The schemas are others than when it was written: it is read with those of today.
-        let _ = family.shape(&mut value, from);
+        let _ = family.shape(&mut value, from, false);
     }
     if from != resource.version {
         family.convert(&mut value, &resource.version);

@@ -139,10 +139,10 @@ pub(super) fn protect(resource: &ResourceType, before: &Value, after: &mut Value
             *after = kept;
             keep_qos_class(resource, before, after);
         }
-        Part::Main | Part::Finalize if resource.has_status => {
+        Part::Main | Part::Scale | Part::Finalize if resource.has_status => {
             set_or_remove(after, "status", before["status"].clone());
         }
-        Part::Main | Part::Finalize | Part::Whole => {}
+        Part::Main | Part::Scale | Part::Finalize | Part::Whole => {}
     }
     if is_namespace(resource) && part == Part::Main {
         keep_namespace_finalizers(before, after);

@@ -34,6 +34,8 @@ pub enum Part {
     Main,
     /// The status alone: a request to `/status`.
     Status,
+    /// The replicas: a request to `/scale`.
+    Scale,
     /// All but the status, and what holds a namespace in its `spec.finalizers`: a request to its `/finalize`.
     Finalize,
 }
@@ -128,7 +130,7 @@ impl Cluster {
     ) -> Result<Arc<StoredObject>, Status> {
         check_type(resource, &object)?;
         check_place(resource, namespace, &object)?;
-        custom::shape(resource, &mut object)?;
+        custom::shape(resource, &mut object, applied)?;
         let by_request = options.part != Part::Whole;
         let name = self.choose_name(metadata_mut(&mut object)?);
         if resource.namespaced {
@@ -320,7 +322,7 @@ impl Cluster {
         let old = self.get(resource, namespace, name)?;
         let before = old.value(resource);
         let mut after = change(&before)?;
-        custom::shape(resource, &mut after)?;
+        custom::shape(resource, &mut after, applied)?;
         // From here on both are objects with metadata, whatever the patch was.
         drop_empty(metadata_mut(&mut after)?);
         let owners = match applied {

@@ -79,6 +79,13 @@ impl Family {
         self.versions.get(name)
     }
 
+    /// The schema of a version as it stands in the definition.
+    pub(crate) fn schema(&self, version: &str) -> Option<&Value> {
+        let mut versions = self.source.as_array()?.iter();
+        let version = versions.find(|one| one["name"] == version)?;
+        Some(&version["schema"]["openAPIV3Schema"])
+    }
+
     /// The version in which objects are stored.
     pub(crate) fn storage(&self) -> &str {
         &self.storage
@@ -86,11 +93,17 @@ impl Family {
 
     /// Brings an object that a client sent into the shape of a version: unknown fields and stray nulls are dropped,
     /// defaults filled in. Returns the unknown fields, or what cannot be decoded.
-    pub(crate) fn shape(&self, object: &mut Value, version: &str) -> Result<Vec<String>, String> {
+    /// What was applied keeps its nulls.
+    pub(crate) fn shape(
+        &self,
+        object: &mut Value,
+        version: &str,
+        applied: bool,
+    ) -> Result<Vec<String>, String> {
         let Some(Version { root, .. }) = self.versions.get(version) else {
             return Ok(Vec::new());
         };
-        let unknown = self.prune(object, root)?;
+        let unknown = prune(object, root, applied)?;
         defaults::fill(object, root);
         integral(object);
         Ok(unknown)
@@ -100,16 +113,18 @@ impl Family {
     pub(crate) fn convert(&self, object: &mut Value, to: &str) {
         if let Some(Version { root, .. }) = self.versions.get(to) {
             // It was decoded before, so that it can be now.
-            let _ = self.prune(object, root);
+            let _ = prune(object, root, false);
         }
     }
+}
 
-    fn prune(&self, object: &mut Value, root: &Node) -> Result<Vec<String>, String> {
-        let mut unknown = prune::prune(object, root);
+fn prune(object: &mut Value, root: &Node, with_nulls: bool) -> Result<Vec<String>, String> {
+    let mut unknown = prune::prune(object, root);
+    if !with_nulls {
         prune::prune_nulls(object, Some(root));
-        unknown.extend(embedded::coerce(object, root)?);
-        Ok(unknown)
     }
+    unknown.extend(embedded::coerce(object, root)?);
+    Ok(unknown)
 }
 
 /// Whether a map somewhere in a value has this key.

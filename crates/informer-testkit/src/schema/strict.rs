@@ -84,7 +84,7 @@ pub(crate) fn read(
         return Err(cannot(wrong));
     }
     if target.is_none() {
-        strict.extend(shape(resource, &mut object).map_err(cannot)?);
+        strict.extend(shape(resource, &mut object, false).map_err(cannot)?);
     }
     if !strict.is_empty() && validation == FieldValidation::Strict {
         let why = format!("strict decoding error: {}", strict.join(", "));
@@ -104,8 +104,13 @@ fn target(resource: &ResourceType) -> Option<Target> {
     Target::of_kind(&resource.api_version(), &resource.kind)
 }
 
-/// Brings a custom resource into its shape. Returns its unknown fields as texts, or what cannot be decoded.
-pub(crate) fn shape(resource: &ResourceType, object: &mut Value) -> Result<Vec<String>, String> {
+/// Brings a custom resource into its shape, with its nulls if it comes from an apply. Returns its unknown fields as
+/// texts, or what cannot be decoded.
+pub(crate) fn shape(
+    resource: &ResourceType,
+    object: &mut Value,
+    applied: bool,
+) -> Result<Vec<String>, String> {
     let mut unknown = Vec::new();
     if let Some(metadata) = object.get_mut("metadata").filter(|value| !value.is_null()) {
         unknown.extend(embedded::read_metadata(metadata, "metadata")?);
@@ -116,7 +121,7 @@ pub(crate) fn shape(resource: &ResourceType, object: &mut Value) -> Result<Vec<S
         }
     }
     if let Some(family) = &resource.family {
-        unknown.extend(family.shape(object, &resource.version)?);
+        unknown.extend(family.shape(object, &resource.version, applied)?);
     }
     let text = |path: &String| format!("unknown field {}", go::quote(path));
     Ok(unknown.iter().map(text).collect())
@@ -180,7 +185,7 @@ pub(crate) fn check_patched(
             *patched = value;
         }
         None => {
-            let unknown = shape(resource, patched);
+            let unknown = shape(resource, patched, matches!(patch, Patch::Apply { .. }));
             strict.extend(unknown.map_err(|why| invalid(&sent, &why))?);
         }
     }

@@ -146,7 +146,9 @@ fn structure(schema: &Map<String, Value>, level: Level, path: &Path, errors: &mu
         errors.push(FieldError::required(&path.child("properties"), why));
     }
     check_pattern(schema, path, errors);
-    combined(schema, schema, path, int_or_string, errors);
+    // Only what the root itself combines has to be said outside of it as well: a real server looks no deeper.
+    let outer = (level == Level::Root).then_some(schema);
+    combined(schema, outer, path, Junction::Structural, errors);
 }
 
 fn check_pattern(schema: &Map<String, Value>, path: &Path, errors: &mut Vec<FieldError>) {
@@ -213,45 +215,64 @@ fn metadata(schema: &Map<String, Value>, level: Level, path: &Path, errors: &mut
     }
 }
 
+/// Where a schema stands that may combine others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Junction {
+    /// Outside of `allOf` and the like.
+    Structural,
+    /// In the first place of an `allOf`, with the two types in its `anyOf`.
+    TwoTypes,
+    Nested,
+}
+
 /// The schemas of `allOf` and the like: they only restrict what is said beside them.
 fn combined(
     schema: &Map<String, Value>,
-    outer: &Map<String, Value>,
+    outer: Option<&Map<String, Value>>,
     path: &Path,
-    int_or_string: bool,
+    junction: Junction,
     errors: &mut Vec<FieldError>,
 ) {
-    let two_types = |schema: &Map<String, Value>| {
-        let types: Vec<&Value> = list(schema, "anyOf").collect();
-        int_or_string
-            && types.len() == 2
-            && *types[0] == serde_json::json!({"type": "integer"})
-            && *types[1] == serde_json::json!({"type": "string"})
+    let skips_any_of = match junction {
+        Junction::Structural => is_two_types(schema),
+        Junction::TwoTypes => true,
+        Junction::Nested => false,
     };
     for key in ["anyOf", "allOf", "oneOf"] {
-        if key == "anyOf" && two_types(schema) {
+        if key == "anyOf" && skips_any_of {
             continue;
         }
         for (at, inner) in list(schema, key).enumerate() {
             let Some(inner) = inner.as_object() else {
                 continue;
             };
-            let path = path.child(key).index(at);
-            if key == "allOf" && at == 0 && two_types(inner) {
-                continue;
-            }
-            nested(inner, outer, &path, errors);
+            let first = junction == Junction::Structural && key == "allOf" && at == 0;
+            let junction = match first && is_two_types(inner) {
+                true => Junction::TwoTypes,
+                false => Junction::Nested,
+            };
+            nested(inner, outer, &path.child(key).index(at), junction, errors);
         }
     }
     if let Some(inner) = object(schema, "not") {
-        nested(inner, outer, &path.child("not"), errors);
+        nested(inner, outer, &path.child("not"), Junction::Nested, errors);
     }
 }
 
+/// Whether it has the two types of `x-kubernetes-int-or-string`, which may be said in `anyOf`.
+fn is_two_types(schema: &Map<String, Value>) -> bool {
+    let types: Vec<&Value> = list(schema, "anyOf").collect();
+    types.len() == 2
+        && *types[0] == serde_json::json!({"type": "integer"})
+        && *types[1] == serde_json::json!({"type": "string"})
+}
+
+/// A schema in `allOf` and the like; with an outer one, what it restricts must be said there.
 fn nested(
     schema: &Map<String, Value>,
-    outer: &Map<String, Value>,
+    outer: Option<&Map<String, Value>>,
     path: &Path,
+    junction: Junction,
     errors: &mut Vec<FieldError>,
 ) {
     for (key, why) in [
@@ -289,13 +310,14 @@ fn nested(
         }
     }
     check_pattern(schema, path, errors);
-    combined(schema, outer, path, false, errors);
+    combined(schema, outer, path, junction, errors);
     if let Some(items) = object(schema, "items") {
         let path = path.child("items");
-        match object(outer, "items") {
-            Some(outer) => nested(items, outer, &path, errors),
-            None => errors.push(undefined(&path)),
+        let known = outer.map(|outer| object(outer, "items"));
+        if known == Some(None) {
+            errors.push(undefined(&path));
         }
+        nested(items, known.flatten(), &path, Junction::Nested, errors);
     }
     for (name, inner) in object(schema, "properties").into_iter().flatten() {
         let path = path.child("properties").key(name);
@@ -303,10 +325,12 @@ fn nested(
             let why = "must not be specified in a nested context";
             errors.push(FieldError::forbidden(&path, why));
         }
-        let known = object(outer, "properties").and_then(|known| known.get(name)?.as_object());
-        match (known, inner.as_object()) {
-            (Some(outer), Some(inner)) => nested(inner, outer, &path, errors),
-            _ => errors.push(undefined(&path)),
+        let known = outer.map(|outer| object(outer, "properties")?.get(name)?.as_object());
+        if known == Some(None) {
+            errors.push(undefined(&path));
+        }
+        if let Some(inner) = inner.as_object() {
+            nested(inner, known.flatten(), &path, Junction::Nested, errors);
         }
     }
 }

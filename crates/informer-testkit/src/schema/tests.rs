@@ -169,7 +169,7 @@ proptest! {
         let versions = json!([{"name": "v1", "storage": true, "schema": {"openAPIV3Schema": schema}}]);
         if let Some(family) = Family::read(&versions) {
             let mut value = value;
-            let _ = family.shape(&mut value, "v1");
+            let _ = family.shape(&mut value, "v1", false);
             family.convert(&mut value, "v1");
         }
     }

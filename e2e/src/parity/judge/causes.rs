@@ -2,8 +2,19 @@
 
 use serde_json::Value;
 
+/// Where a real server stops to look at the fields of a map, which it does in any order.
+const UNDECLARED: &str = "field not declared in schema";
+
 /// Sorts the causes of a status, and leaves out the objects that patches made.
 pub(crate) fn normalise(body: &mut Value) {
+    if let Some(text) = body["message"]
+        .as_str()
+        .filter(|text| text.contains(UNDECLARED))
+    {
+        let start = text.find(": errors:").or_else(|| text.find(": ."));
+        let start = start.map_or("", |at| &text[..at]);
+        body["message"] = format!("{start}: {UNDECLARED}").into();
+    }
     let found = body.pointer_mut("/details/causes");
     let Some(causes) = found.and_then(Value::as_array_mut) else {
         return;

@@ -162,9 +162,11 @@ impl Names {
         let mut parts = text.split('(');
         let mut normal = parts.next().unwrap_or_default().to_owned();
         for part in parts {
+            // No answer may have had this one, as after a delete of a collection.
+            let stored = normal.ends_with("ResourceVersion in record ");
             normal.push('(');
             match part.split_once(')') {
-                Some((number, rest)) if self.is_version(number) => {
+                Some((number, rest)) if stored || self.is_version(number) => {
                     normal.push_str("version)");
                     normal.push_str(rest);
                 }

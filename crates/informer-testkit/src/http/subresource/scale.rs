@@ -47,7 +47,7 @@ pub(super) fn answer(
             let patch = patch::parse(&media_type, record, write::body(request)?)?;
             patch::check_kind(&patch, resource)?;
             let kind = kind_of("autoscaling", "v1", "Scale");
-            let options = WriteOptions::at(shared.clock.now()).part(Part::Main);
+            let options = WriteOptions::at(shared.clock.now()).part(Part::Scale);
             change(shared, record, resource, |old| {
                 patch::apply(&patch, &kind, Some(old), &options)
             })?
@@ -64,9 +64,15 @@ fn change(
     resource: &Arc<ResourceType>,
     new: impl FnOnce(&Value) -> Result<Value, Status>,
 ) -> Result<Value, Status> {
-    let dry_run = write::is_dry_run(record, "UpdateOptions")?;
+    let kind = match record.verb {
+        Verb::Patch => "PatchOptions",
+        _ => "UpdateOptions",
+    };
+    let dry_run = write::is_dry_run(record, kind)?;
+    let manager = write::manager(record, kind)?;
     let options = WriteOptions::at(shared.clock.now())
-        .part(Part::Main)
+        .part(Part::Scale)
+        .manager(manager)
         .dry_run(dry_run);
     let (namespace, name) = (record.namespace.as_str(), record.name.as_str());
     shared.write(|cluster| {
