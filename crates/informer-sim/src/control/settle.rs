@@ -23,6 +23,8 @@ impl World {
                 self.start(slot);
             }
         }
+        // What is under way may still have its effect, up to 24 s late.
+        self.pass(Duration::from_secs(30)).await;
         let begun = Instant::now();
         while let Some(why) = self.lacking() {
             if begun.elapsed() > REST {
