@@ -80,6 +80,14 @@ fn ignored(resource: &ResourceType, part: Part) -> FieldSet {
     FieldSet::of_fields(paths)
 }
 
+/// Where an object has the wanted replicas.
+fn replicas(resource: &ResourceType) -> FieldSet {
+    let path = resource.definition.scale.as_ref();
+    let path = path.map_or(".spec.replicas", |paths| paths.replicas.as_str());
+    let steps: Vec<&str> = path.split('.').filter(|step| !step.is_empty()).collect();
+    FieldSet::of_fields(&[&steps])
+}
+
 /// What an object is before it is created.
 fn empty(resource: &ResourceType, of: &TypeRef) -> Value {
     if resource.custom {
@@ -127,6 +135,9 @@ pub(crate) fn written(
     .unwrap_or_default();
     if live.is_some() && owners.is_empty() {
         return None;
+    }
+    if options.part == Part::Scale && !owners.have(&replicas(resource)) {
+        return owners.write();
     }
     let nothing = empty(resource, &write.of);
     let (mut live, mut new) = (live.unwrap_or(&nothing).clone(), new.clone());

@@ -85,6 +85,12 @@ impl Owners {
         self.0.is_empty()
     }
 
+    /// Whether anybody owns one of these fields.
+    pub(super) fn have(&self, fields: &FieldSet) -> bool {
+        let mut owned = self.0.values();
+        owned.any(|owned| !owned.fields.intersection(fields).is_empty())
+    }
+
     /// Reads managed fields; `None` if they are wrong.
     pub(super) fn parse(entries: &Value) -> Option<Self> {
         let mut owners = BTreeMap::new();

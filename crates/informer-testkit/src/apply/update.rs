@@ -107,7 +107,8 @@ impl Write {
                 time: None,
             });
             owned.fields.extend(&fields);
-            owned.time = Some(self.now.clone());
+            // A real server loses the time of writes to a scale.
+            owned.time = (self.subresource != "scale").then(|| self.now.clone());
         }
         owners.cap();
         Ok(())
@@ -124,6 +125,7 @@ impl Write {
         force: bool,
     ) -> Result<Value, Refusal> {
         let manager = self.manager(name, Operation::Apply);
+        OtherVersions::of(owners, &self.api_version, self.family.as_ref()).check(live, "")?;
         let merged = merge(live, applied, &self.of);
         let owned = Owned {
             fields: field_set(applied, &self.of).without(&self.ignored),

@@ -14,6 +14,7 @@ use crate::model::{Part, WriteOptions};
 use crate::patch;
 use crate::request::{RequestRecord, Verb};
 use crate::resource::ResourceType;
+use crate::schema::FieldValidation;
 use crate::shared::Shared;
 use crate::status;
 use crate::table;
@@ -70,6 +71,8 @@ fn change(
     };
     let dry_run = write::is_dry_run(record, kind)?;
     let manager = write::manager(record, kind)?;
+    let validation = record.query_value("fieldValidation").unwrap_or_default();
+    FieldValidation::parse(validation, kind)?;
     let options = WriteOptions::at(shared.clock.now())
         .part(Part::Scale)
         .manager(manager)
