@@ -129,6 +129,7 @@ pub(super) fn check_version(
 pub(super) fn protect(resource: &ResourceType, before: &Value, after: &mut Value, part: Part) {
     match part {
         Part::Status => {
+            let applied_null = resource.custom && after.get("status") == Some(&Value::Null);
             let status = after["status"].take();
             let mut kept = if resource.custom {
                 before.clone()
@@ -136,6 +137,10 @@ pub(super) fn protect(resource: &ResourceType, before: &Value, after: &mut Value
                 protect_from_status(resource, before, after)
             };
             set_or_remove(&mut kept, "status", status);
+            if applied_null {
+                // It is checked, and left out when it is stored.
+                kept["status"] = Value::Null;
+            }
             *after = kept;
             keep_qos_class(resource, before, after);
         }

@@ -342,6 +342,9 @@ impl Cluster {
         keep_immutable(&before, &mut after)?;
         apply::set_managed_fields(&mut after, owners);
         custom::validate(resource, name, &after, Some(&before), options.part)?;
+        if resource.custom && after["status"].is_null() {
+            remove(&mut after, "status");
+        }
         if by_request {
             self.warn(resource, Some(&before), &after);
         }
@@ -352,7 +355,9 @@ impl Cluster {
             after["status"] = status;
         }
         let generation = before["metadata"]["generation"].as_i64();
-        let counts = options.part != Part::Status && spec_differs(resource, &before, &after);
+        let counts = resource.has_generation()
+            && options.part != Part::Status
+            && spec_differs(resource, &before, &after);
         if let Some(generation) = generation.filter(|_| counts) {
             metadata_mut(&mut after)?
                 .insert("generation".to_owned(), generation.saturating_add(1).into());
