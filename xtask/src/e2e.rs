@@ -24,7 +24,7 @@ const CLIENT_GO: &str = "INFORMER_E2E_CLIENTGO";
 
 /// How many sequences of `parity` a whole run plays: always the same ones, since what other seeds find is for whoever
 /// looks for it, not for a change that has nothing to do with it.
-const PARITY_SEEDS: &str = "150";
+const PARITY_SEEDS: &str = "120";
 
 /// Builds the server, then runs the harness' own tests and the scenarios.
 pub(crate) fn run(arguments: &[String]) -> anyhow::Result<()> {
