@@ -1,7 +1,7 @@
 //! Read-your-writes: what reconciles wrote, and which keys wait until the caches have it.
 //!
 //! A key with writes that a cache lacks is parked when a worker takes it, and queued again once they are there. The
-//! [caretaker](caretaker) waits for them.
+//! [caretaker] waits for them.
 //!
 //! # Lock order
 //! One lock, never held across user code or other locks but a cache's snapshot.
