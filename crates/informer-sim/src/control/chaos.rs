@@ -23,7 +23,7 @@ struct State {
     rng: fastrand::Rng,
     is_on: bool,
     outage: Option<Outage>,
-    /// When a request for the lease last met a fault.
+    /// When a request for the lease last met a fault, or has to wait no longer for it.
     lease_trouble: Instant,
 }
 
@@ -112,7 +112,12 @@ impl Chaos {
             }
         };
         if fault.is_some() && is_lease {
-            state.lease_trouble = Instant::now();
+            // A response may ask the elector to wait.
+            let waits = match &fault {
+                Some(Fault::Answer(_)) => RETRY_AFTER_LIMIT,
+                _ => 0,
+            };
+            state.lease_trouble = Instant::now() + Duration::from_secs(waits.into());
         }
         fault
     }
@@ -159,6 +164,9 @@ impl Chaos {
     }
 }
 
+/// The longest `Retry-After`, in seconds.
+const RETRY_AFTER_LIMIT: u32 = 5;
+
 fn draw(rng: &mut fastrand::Rng, request: &RequestRecord) -> (&'static str, Fault) {
     let status = |code, reason: &str| Fault::from(Status::failure(code, reason, "on purpose"));
     let is_write = !matches!(request.verb, Verb::Get | Verb::List | Verb::Watch);
@@ -166,7 +174,7 @@ fn draw(rng: &mut fastrand::Rng, request: &RequestRecord) -> (&'static str, Faul
     loop {
         return match rng.u32(..11) {
             0 | 1 => {
-                let wait = rng.u32(1..6).to_string();
+                let wait = rng.u32(1..=RETRY_AFTER_LIMIT).to_string();
                 let answer = Answer::from(Status::failure(429, "TooManyRequests", "on purpose"));
                 (
                     "429 with Retry-After",
