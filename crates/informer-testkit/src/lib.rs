@@ -55,7 +55,7 @@
 //!   disruption budgets, bindings, tokens; reviews of access, which allow everything.
 //! - **Actors**, which do what other programs of a cluster do: deleted namespaces are emptied and
 //!   deleted pods end; by choice garbage is collected and pods start. See [`Actors`].
-//! - **`kubectl`** works against it: `cargo xtask e2e kubectl` compares what 200 of its commands say with what they say
+//! - **`kubectl`** works against it: `cargo xtask e2e kubectl` compares what some 200 of its commands say with what they say
 //!   of a real server, to the columns of tables and the fields of `explain`; see [`ApiServer::kubeconfig`].
 //! - **Faults**: one [`Fault`] for each request that fits a [`RequestMatcher`];
 //!   [`ApiServer::end_watches`] for the streams that are open.

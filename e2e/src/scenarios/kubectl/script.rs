@@ -169,7 +169,6 @@ api-versions
 cluster-info
 describe deployment shop
 describe service plain
-describe configmap settings
 describe pod loose
 describe namespace shop
 describe secret keys
