@@ -4,6 +4,7 @@
 //! asking the server about owners that it does not know, it looks into the model.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use informer_wire::{DeleteOptions, Patch, Propagation};
 use serde_json::{Value, json};
@@ -11,6 +12,7 @@ use serde_json::{Value, json};
 use super::agenda::Id;
 use super::owners::{Owners, waits};
 use crate::model::{Change, Cluster, FOREGROUND, ORPHAN, Owner, StoredObject, Ties, WriteOptions};
+use crate::resource::ResourceType;
 
 /// Who owns whom.
 #[derive(Debug, Default)]
@@ -249,14 +251,8 @@ fn edit_owners(
         return;
     };
     edit(references);
-    let patch = json!({"metadata": {"uid": id.uid, "ownerReferences": references}});
-    let _ = cluster.patch(
-        &resource,
-        id.namespace(),
-        id.name(),
-        &Patch::Merge(patch),
-        options,
-    );
+    let metadata = json!({"uid": id.uid, "ownerReferences": references});
+    patch_metadata(id, &resource, metadata, cluster, options);
 }
 
 fn remove_finalizer(id: &Id, finalizer: &str, cluster: &mut Cluster, options: &WriteOptions) {
@@ -265,12 +261,17 @@ fn remove_finalizer(id: &Id, finalizer: &str, cluster: &mut Cluster, options: &W
     };
     let finalizers = object.ties().finalizers.iter();
     let left: Vec<_> = finalizers.filter(|one| *one != finalizer).collect();
-    let patch = json!({"metadata": {"uid": id.uid, "finalizers": left}});
-    let _ = cluster.patch(
-        &resource,
-        id.namespace(),
-        id.name(),
-        &Patch::Merge(patch),
-        options,
-    );
+    let metadata = json!({"uid": id.uid, "finalizers": left});
+    patch_metadata(id, &resource, metadata, cluster, options);
+}
+
+fn patch_metadata(
+    id: &Id,
+    resource: &Arc<ResourceType>,
+    metadata: Value,
+    cluster: &mut Cluster,
+    options: &WriteOptions,
+) {
+    let patch = Patch::Merge(json!({ "metadata": metadata }));
+    let _ = cluster.patch(resource, id.namespace(), id.name(), &patch, options);
 }

@@ -31,7 +31,7 @@ pub use self::cluster::{Cluster, ClusterOptions};
 pub(crate) use self::delete::{FOREGROUND, ORPHAN};
 pub(crate) use self::feed::Change;
 pub use self::list::Page;
-pub(crate) use self::names::NameForm;
+pub(crate) use self::names::{NameForm, label_value, qualified};
 pub use self::object::StoredObject;
 pub use self::options::ListOptions;
 pub use self::replica::ReplicaView;

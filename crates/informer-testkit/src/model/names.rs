@@ -127,7 +127,7 @@ fn key_form() -> String {
 }
 
 /// What is wrong with a qualified name: a label's or annotation's key, a finalizer.
-pub(super) fn qualified(key: &str) -> Vec<String> {
+pub(crate) fn qualified(key: &str) -> Vec<String> {
     let mut faults = Vec::new();
     let name = match key.split('/').collect::<Vec<_>>()[..] {
         [name] => name,
@@ -162,7 +162,7 @@ pub(super) fn qualified(key: &str) -> Vec<String> {
 }
 
 /// What is wrong with the value of a label.
-pub(super) fn label_value(value: &str) -> Vec<String> {
+pub(crate) fn label_value(value: &str) -> Vec<String> {
     let mut faults = Vec::new();
     if value.len() > 63 {
         faults.push(too_long(63));

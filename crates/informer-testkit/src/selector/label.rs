@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::model::{label_value, qualified};
+
 /// A parsed label selector; all its requirements must hold.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct LabelSelector {
@@ -263,11 +265,7 @@ impl Parser {
 }
 
 fn check_key(key: &str) -> Result<(), String> {
-    let name = key.rsplit_once('/').map_or(key, |(_, name)| name);
-    let prefix_is_good = key
-        .rsplit_once('/')
-        .is_none_or(|(prefix, _)| is_subdomain(prefix));
-    if prefix_is_good && !name.is_empty() && name.len() <= 63 && is_qualified(name) {
+    if qualified(key).is_empty() {
         return Ok(());
     }
     Err(format!(
@@ -277,35 +275,13 @@ fn check_key(key: &str) -> Result<(), String> {
 }
 
 fn check_value(value: String) -> Result<String, String> {
-    if value.len() <= 63 && is_qualified(&value) {
+    if label_value(&value).is_empty() {
         return Ok(value);
     }
     Err(format!(
         "values[0]: Invalid value: \"{value}\": a label value has at most 63 letters, digits, '-', \
          '_' or '.', and starts and ends with a letter or digit"
     ))
-}
-
-fn is_qualified(text: &str) -> bool {
-    text.bytes()
-        .all(|b| b.is_ascii_alphanumeric() || b"-_.".contains(&b))
-        && text
-            .bytes()
-            .next()
-            .is_none_or(|b| b.is_ascii_alphanumeric())
-        && text
-            .bytes()
-            .last()
-            .is_none_or(|b| b.is_ascii_alphanumeric())
-}
-
-fn is_subdomain(text: &str) -> bool {
-    !text.is_empty()
-        && text.len() <= 253
-        && text
-            .split('.')
-            .all(|part| !part.is_empty() && is_qualified(part))
-        && !text.bytes().any(|b| b.is_ascii_uppercase() || b == b'_')
 }
 
 #[cfg(test)]
