@@ -23,7 +23,7 @@ impl Operation {
     }
 }
 
-/// A manager, as entries are told apart.
+/// What distinguishes the entries of managers.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Manager {
     pub(super) name: String,

@@ -100,7 +100,7 @@ impl Cluster {
         let text = |field: &str| names[field].as_str().unwrap_or_default().to_owned();
         let taken = |name: &String, taken: &dyn Fn(&str) -> bool| !name.is_empty() && taken(name);
         let short = short_names.into_iter().find(|name| taken(name, &resources));
-        // The last conflict is the one that is told.
+        // The last conflict is the one that is reported.
         let checks = [
             (
                 "ListKindConflict",

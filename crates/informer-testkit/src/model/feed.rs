@@ -19,7 +19,7 @@ pub(crate) struct Change {
 #[derive(Debug, Default)]
 pub(super) struct Feed {
     wanted: bool,
-    /// Whether the changes do not add up: everything is to be looked at anew.
+    /// Whether the changes do not add up: everything has to be read again.
     restarted: bool,
     changes: Vec<Change>,
 }

@@ -69,7 +69,7 @@ pub(crate) fn key(item: &Value, node: &Node) -> Value {
     fields.into()
 }
 
-/// Returns where a value stands the second time; a third time is not told.
+/// Returns where a value stands the second time; a third time is not reported.
 fn doubles(values: &[Value]) -> Vec<usize> {
     let mut seen: Vec<(&Value, usize)> = Vec::new();
     let mut doubles = Vec::new();

@@ -2,7 +2,7 @@
 //! error, and so is a field that stands twice.
 //!
 //! The types of Kubernetes' own kinds come from the table of the wire. Names of Go's structs are not in it: messages
-//! name those that can be told from the kind and the field.
+//! name those that follow from the kind and the field.
 
 mod names;
 mod quantity;
@@ -16,7 +16,7 @@ use self::names::go_name;
 use self::visitor::{Seed, unfit};
 use super::go;
 
-/// How many faults are told.
+/// How many faults are reported.
 const MOST: usize = 100;
 
 /// What was found while decoding.
