@@ -6,6 +6,7 @@
 // With the argument "deltas" it instead performs calls on a DeltaFIFO that it reads from its input, or with "deltas
 // in-order" on a RealFIFO; see deltas.go.
 // With "reflect URL" it runs a reflector against a server; see reflect.go.
+// With "copier KUBECONFIG" it runs a small controller and its user; see copier.go.
 package main
 
 import (
@@ -124,6 +125,10 @@ func main() {
 	}
 	if len(os.Args) > 2 && os.Args[1] == "reflect" {
 		reflect(os.Args[2])
+		return
+	}
+	if len(os.Args) > 2 && os.Args[1] == "copier" {
+		runCopier(os.Args[2])
 		return
 	}
 	if len(os.Args) > 1 {

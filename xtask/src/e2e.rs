@@ -19,7 +19,7 @@ Skipped without Go or its modules.
 /// The variable by which the tests learn where the server lies. `informer-e2e` reads it.
 const SERVER: &str = "INFORMER_E2E_APISERVER";
 
-/// The variable by which the differential tests learn where client-go's side lies.
+/// The variable by which the differential tests and scenarios learn where client-go's side lies.
 const CLIENT_GO: &str = "INFORMER_E2E_CLIENTGO";
 
 /// How many sequences of `parity` a whole run plays: always the same ones, since what other seeds find is for whoever
@@ -52,16 +52,16 @@ pub(crate) fn run(arguments: &[String]) -> anyhow::Result<()> {
         println!("{}", server.display());
         return Ok(());
     }
+    let client_go = go::build(&root, "clientgo").map_err(Unbuilt::into_error)?;
     if scenarios.is_empty() {
         recorded_requests::compare(&root)?;
-        compare_with_client_go(&root)?;
+        compare_with_client_go(&root, &client_go)?;
     }
-    run_scenarios(&root, &server, &scenarios)
+    run_scenarios(&root, &server, &client_go, &scenarios)
 }
 
 /// The same random calls through client-go's queue and ours, the same faults for its reflector and ours.
-fn compare_with_client_go(root: &Path) -> anyhow::Result<()> {
-    let client_go = go::build(root, "clientgo").map_err(Unbuilt::into_error)?;
+fn compare_with_client_go(root: &Path, client_go: &Path) -> anyhow::Result<()> {
     let packages = ["informer-delta-fifo", "informer-reflector --features http"];
     for package in packages {
         Cmd::cargo()
@@ -69,14 +69,19 @@ fn compare_with_client_go(root: &Path) -> anyhow::Result<()> {
             .words(package)
             .words("-- --nocapture")
             .dir(root)
-            .env(CLIENT_GO, &client_go)
+            .env(CLIENT_GO, client_go)
             .run()?;
     }
     Ok(())
 }
 
 /// Builds our side and runs it. The profile is that of tests, of which `ci` leaves most built.
-fn run_scenarios(root: &Path, server: &Path, scenarios: &[&String]) -> anyhow::Result<()> {
+fn run_scenarios(
+    root: &Path,
+    server: &Path,
+    client_go: &Path,
+    scenarios: &[&String],
+) -> anyhow::Result<()> {
     // All packages in each command, so that their dependencies are built once: features differ with what is built.
     let packages = "--package informer-e2e --package informer-cli --package provisioner";
     let cargo = || Cmd::cargo().dir(root).env(SERVER, server);
@@ -94,6 +99,7 @@ fn run_scenarios(root: &Path, server: &Path, scenarios: &[&String]) -> anyhow::R
         Cmd::new(target.join("debug/informer-e2e"))
             .dir(root)
             .env(SERVER, server)
+            .env(CLIENT_GO, client_go)
     };
     let mut run = harness();
     for scenario in scenarios {

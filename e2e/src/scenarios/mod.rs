@@ -2,6 +2,7 @@
 
 mod churn;
 mod cli;
+mod client_go;
 mod credentials;
 mod expired;
 mod kill;
@@ -73,6 +74,11 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
         name: "kubectl",
         about: "kubectl says the same of the test kit as of the real server",
         run: |_| Box::pin(kubectl::run()),
+    },
+    Scenario {
+        name: "client-go",
+        about: "a controller on client-go sees the same of the test kit as of the real server",
+        run: |_| Box::pin(client_go::run()),
     },
     Scenario {
         name: "writes",
