@@ -7,6 +7,7 @@ mod credentials;
 mod expired;
 mod kill;
 mod kinds;
+mod kube_rs;
 mod kubectl;
 mod many;
 mod network;
@@ -79,6 +80,11 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
         name: "client-go",
         about: "a controller on client-go sees the same of the test kit as of the real server",
         run: |_| Box::pin(client_go::run()),
+    },
+    Scenario {
+        name: "kube-rs",
+        about: "a controller on kube-rs sees the same of the test kit as of the real server",
+        run: |_| Box::pin(kube_rs::run()),
     },
     Scenario {
         name: "writes",

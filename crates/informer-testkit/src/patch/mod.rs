@@ -1,8 +1,9 @@
 //! Patches: merge patch, JSON patch, strategic merge patch, and server-side apply.
 
+mod json;
 mod strategic;
 
-use informer_wire::{Patch, Status, StatusCause, StatusDetails};
+use informer_wire::{Patch, Status, StatusCause};
 use serde_json::Value;
 
 use crate::apply::applied;
@@ -89,7 +90,7 @@ pub(crate) fn apply(
             require_object(patch)?;
             json_patch::merge(&mut patched, patch);
         }
-        Patch::Json(patch) => apply_json(patch, &mut patched)?,
+        Patch::Json(patch) => json::apply(patch, &mut patched)?,
         Patch::Strategic(patch) => {
             require_object(patch)?;
             strategic::merge(&mut patched, patch, &type_of(resource))?;
@@ -108,16 +109,6 @@ fn require_object(patch: &Value) -> Result<(), Status> {
         return Ok(());
     }
     Err(status::bad_request("the patch is not a JSON object"))
-}
-
-fn apply_json(patch: &Value, object: &mut Value) -> Result<(), Status> {
-    let operations: json_patch::Patch = serde_json::from_value(patch.clone())
-        .map_err(|error| status::bad_request(format!("error decoding patch: {error}")))?;
-    // A real server does not say more either.
-    json_patch::patch(object, &operations).map_err(|_| {
-        let message = "the server rejected our request due to an error in our request";
-        Status::failure(422, "Invalid", message).with_details(StatusDetails::default())
-    })
 }
 
 #[cfg(test)]
