@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use informer_wire::{Status, StatusCause};
+use informer_wire::StatusCause;
 
 /// The longest name that a real server takes, in bytes.
 const LONGEST: usize = 128;
@@ -55,8 +55,8 @@ fn is_printed(c: char) -> bool {
     !c.is_control() && (c == ' ' || !c.is_whitespace())
 }
 
-/// Refuses names that a real server does not take.
-pub(crate) fn check(kind: &str, name: &str) -> Result<(), Status> {
+/// Returns why a real server does not take a name; nothing if it does.
+pub(crate) fn refusals(name: &str) -> Vec<StatusCause> {
     let mut causes = Vec::new();
     if name.len() > LONGEST {
         let message = format!("Too long: may not be more than {LONGEST} bytes");
@@ -68,14 +68,10 @@ pub(crate) fn check(kind: &str, name: &str) -> Result<(), Status> {
             format!("Invalid value: {name:?}: invalid character U+{code:04X} (at position {at})");
         causes.push(StatusCause::new("FieldValueInvalid", message));
     }
-    if causes.is_empty() {
-        return Ok(());
-    }
-    let causes = causes
-        .into_iter()
-        .map(|cause| cause.with_field("fieldManager"));
-    let causes = causes.collect();
-    Err(crate::status::invalid("meta.k8s.io", kind, "", causes))
+    let causes = causes.into_iter();
+    causes
+        .map(|cause| cause.with_field("fieldManager"))
+        .collect()
 }
 
 #[cfg(test)]
@@ -88,8 +84,8 @@ mod tests {
         assert_eq!(FieldManager::new(&long).as_str(), "é".repeat(64));
         let agent = FieldManager::of_user_agent("kubectl\u{7}/v1.36.0 (linux)");
         assert_eq!(agent.as_str(), "kubectl");
-        assert!(check("CreateOptions", "kubectl").is_ok());
-        assert_eq!(check("CreateOptions", &long).unwrap_err().code, 422);
-        assert!(check("CreateOptions", "a\nb").is_err());
+        assert_eq!(refusals("kubectl"), []);
+        assert_eq!(refusals(&long)[0].reason, "FieldValueTooLong");
+        assert_eq!(refusals("a\nb")[0].reason, "FieldValueInvalid");
     }
 }

@@ -21,7 +21,7 @@ use informer_wire::Status;
 use serde_json::{Value, json};
 
 pub use self::manager::FieldManager;
-pub(crate) use self::manager::check as check_manager;
+pub(crate) use self::manager::refusals as manager_refusals;
 use self::owners::Owners;
 use self::set::FieldSet;
 use self::update::Write;

@@ -4,21 +4,23 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use http::{Request, Response, StatusCode, header};
-use informer_wire::{Deleted, Status};
+use informer_wire::{Deleted, Patch, Status, StatusCause};
 use serde_json::Value;
 
 use super::body::Body;
 use super::negotiate::Shape;
 use super::read::list_options;
 use super::{Target, door, header_text, respond};
-use crate::apply::check_manager;
+use crate::apply::manager_refusals;
 use crate::encode;
 use crate::model::{FieldManager, WriteOptions};
 use crate::patch;
 use crate::request::RequestRecord;
 use crate::request_body::{self, DeleteWish};
+use crate::resource::ResourceType;
 use crate::schema::{self, FieldValidation};
 use crate::shared::Shared;
+use crate::status;
 
 pub(super) fn create(
     shared: &Arc<Shared>,
@@ -27,7 +29,7 @@ pub(super) fn create(
     request: &Request<Bytes>,
 ) -> Result<Response<Body>, Status> {
     let encoding = target.negotiate(shared, record, Shape::One)?;
-    let options = write_options(shared, record, target, "CreateOptions")?;
+    let options = write_options(shared, record, target, "CreateOptions", Vec::new())?;
     let (object, mut warnings) = object(shared, request, target, &options)?;
     let resource = &target.resource;
     let created = shared.write(|cluster| {
@@ -47,7 +49,7 @@ pub(super) fn replace(
     request: &Request<Bytes>,
 ) -> Result<Response<Body>, Status> {
     let encoding = target.negotiate(shared, record, Shape::One)?;
-    let options = write_options(shared, record, target, "UpdateOptions")?;
+    let options = write_options(shared, record, target, "UpdateOptions", Vec::new())?;
     let (object, mut warnings) = object(shared, request, target, &options)?;
     let (resource, namespace, name) = (&target.resource, &record.namespace, &record.name);
     let (existed, object) = shared.write(|cluster| {
@@ -91,9 +93,14 @@ pub(super) fn patch(
     let encoding = target.negotiate(shared, record, Shape::One)?;
     let media_type = header_text(request.headers(), header::CONTENT_TYPE);
     let bytes = body(request)?;
-    let patch = patch::parse(&media_type, record, bytes)?;
-    patch::check_kind(&patch, &target.resource)?;
-    let options = write_options(shared, record, target, "PatchOptions")?;
+    let refusals = patch::refusals(&media_type, record);
+    let options = write_options(shared, record, target, "PatchOptions", refusals);
+    let patch = parsed(
+        patch::parse(&media_type, record, bytes),
+        &target.resource,
+        &options,
+    )?;
+    let options = options?;
     let (resource, namespace, name) = (&target.resource, &record.namespace, &record.name);
     let (existed, object, warnings) = shared.write(|cluster| {
         let existed = cluster.get(resource, namespace, name).is_ok();
@@ -152,36 +159,72 @@ pub(super) fn delete_collection(
     Ok(respond::list(encode::list(resource, page, encoding)))
 }
 
-/// Reads the options of a write from the query.
+/// Returns the patch of a request. What no patch can be is told first, then wrong options, then a wrong body.
+pub(super) fn parsed<T>(
+    patch: Result<Patch<Value>, Status>,
+    resource: &ResourceType,
+    options: &Result<T, Status>,
+) -> Result<Patch<Value>, Status> {
+    let patch = patch.and_then(|patch| patch::check_kind(&patch, resource).map(|()| patch));
+    match (patch, options) {
+        (Err(status), _) if status.code == 415 => Err(status),
+        (_, Err(status)) => Err(status.clone()),
+        (patch, Ok(_)) => patch,
+    }
+}
+
+/// Reads the options of a write from the query. All that is wrong with them, beside what was refused already, is one
+/// answer.
 fn write_options(
     shared: &Shared,
     record: &RequestRecord,
     target: &Target,
     kind: &str,
+    refusals: Vec<StatusCause>,
 ) -> Result<WriteOptions, Status> {
-    let manager = manager(record, kind)?;
-    let dry_run = is_dry_run(record, kind)?;
-    let validation = record.query_value("fieldValidation").unwrap_or_default();
-    let validation = FieldValidation::parse(validation, kind)?;
-    let options = options(shared, target, dry_run);
-    Ok(options.field_validation(validation).manager(manager))
+    let asked = query_options(record, kind, refusals)?;
+    let options = options(shared, target, asked.dry_run);
+    Ok(options
+        .field_validation(asked.validation)
+        .manager(asked.manager))
 }
 
-/// Reads from the query who takes ownership of changed fields; else it is the client.
-pub(super) fn manager(record: &RequestRecord, kind: &str) -> Result<FieldManager, Status> {
+/// What the query of every write may ask.
+pub(super) struct QueryOptions {
+    /// Who takes ownership of changed fields; the client, if the request does not say.
+    pub(super) manager: FieldManager,
+    /// Whether the write is to change nothing.
+    pub(super) dry_run: bool,
+    /// What happens to unknown fields.
+    pub(super) validation: FieldValidation,
+}
+
+/// Reads what the query of every write may ask. All that is wrong, beside what was refused already, is one answer.
+pub(super) fn query_options(
+    record: &RequestRecord,
+    kind: &str,
+    mut refusals: Vec<StatusCause>,
+) -> Result<QueryOptions, Status> {
     let manager = record.query_value("fieldManager").unwrap_or_default();
-    check_manager(kind, manager)?;
-    Ok(match manager {
-        "" => FieldManager::of_user_agent(&record.user_agent),
-        manager => FieldManager::new(manager),
-    })
-}
-
-/// Reads from the query whether a write is to change nothing.
-pub(super) fn is_dry_run(record: &RequestRecord, kind: &str) -> Result<bool, Status> {
+    refusals.extend(manager_refusals(manager));
     let directives: Vec<_> = record.query_values("dryRun").collect();
-    request_body::check_dry_run(kind, &directives)?;
-    Ok(!directives.is_empty())
+    refusals.extend(request_body::dry_run_refusal(&directives));
+    let validation = record.query_value("fieldValidation").unwrap_or_default();
+    let validation = FieldValidation::parse(validation).unwrap_or_else(|refusal| {
+        refusals.push(refusal);
+        FieldValidation::default()
+    });
+    if !refusals.is_empty() {
+        return Err(status::invalid("meta.k8s.io", kind, "", refusals));
+    }
+    Ok(QueryOptions {
+        manager: match manager {
+            "" => FieldManager::of_user_agent(&record.user_agent),
+            manager => FieldManager::new(manager),
+        },
+        dry_run: !directives.is_empty(),
+        validation,
+    })
 }
 
 fn options(shared: &Shared, target: &Target, dry_run: bool) -> WriteOptions {

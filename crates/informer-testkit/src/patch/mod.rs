@@ -13,40 +13,27 @@ use crate::request::RequestRecord;
 use crate::resource::ResourceType;
 use crate::status;
 
+/// The media type of an apply.
+const APPLY: &str = "application/apply-patch+yaml";
+
 /// Reads a patch by the media type of its request. An apply must be JSON, which is YAML too.
 pub(crate) fn parse(
     media_type: &str,
     record: &RequestRecord,
     body: &[u8],
 ) -> Result<Patch<Value>, Status> {
-    let media_type = media_type.split(';').next().unwrap_or_default().trim();
+    let media_type = essence(media_type);
     let value = || {
         serde_json::from_slice(body).map_err(|error| {
             status::bad_request(format!("error decoding patch, which must be JSON: {error}"))
         })
     };
-    if media_type != "application/apply-patch+yaml" && record.query_value("force").is_some() {
-        let message = "Forbidden: may not be specified for non-apply patch";
-        let cause = StatusCause::new("FieldValueForbidden", message).with_field("force");
-        return Err(status::invalid(
-            "meta.k8s.io",
-            "PatchOptions",
-            "",
-            vec![cause],
-        ));
-    }
     Ok(match media_type {
         "application/merge-patch+json" => Patch::Merge(value()?),
         "application/json-patch+json" => Patch::Json(value()?),
         "application/strategic-merge-patch+json" => Patch::Strategic(value()?),
-        "application/apply-patch+yaml" => {
+        APPLY => {
             let manager = record.query_value("fieldManager").unwrap_or_default();
-            if manager.is_empty() {
-                let message = "Required value: is required for apply patch";
-                let cause = StatusCause::new("FieldValueRequired", message);
-                let causes = vec![cause.with_field("fieldManager")];
-                return Err(status::invalid("meta.k8s.io", "PatchOptions", "", causes));
-            }
             Patch::Apply {
                 manager: manager.to_owned(),
                 force: record.query_flag("force").unwrap_or_default(),
@@ -62,6 +49,24 @@ pub(crate) fn parse(
             ]));
         }
     })
+}
+
+/// The media type without its parameters.
+fn essence(media_type: &str) -> &str {
+    media_type.split(';').next().unwrap_or_default().trim()
+}
+
+/// Returns what a request asks that does not go with its kind of patch: an apply needs a manager, and it alone forces.
+pub(crate) fn refusals(media_type: &str, record: &RequestRecord) -> Vec<StatusCause> {
+    if essence(media_type) != APPLY {
+        let message = "Forbidden: may not be specified for non-apply patch";
+        let cause = StatusCause::new("FieldValueForbidden", message).with_field("force");
+        return Vec::from_iter(record.query_value("force").map(|_| cause));
+    }
+    let message = "Required value: is required for apply patch";
+    let cause = StatusCause::new("FieldValueRequired", message).with_field("fieldManager");
+    let manager = record.query_value("fieldManager").unwrap_or_default();
+    Vec::from_iter(manager.is_empty().then_some(cause))
 }
 
 /// Refuses the kinds of patches that a resource does not take.
@@ -151,8 +156,9 @@ mod tests {
             assert_eq!(patched(media_type, body).unwrap_err().code, code);
         }
         let nobody = RequestRecord::parse("PATCH", "/api/v1/namespaces/n/pods/a", "");
-        let refused = parse(apply, &nobody, b"{}").unwrap_err();
-        assert_eq!(refused.details.unwrap().causes[0].field, "fieldManager");
+        assert_eq!(refusals(apply, &nobody)[0].field, "fieldManager");
+        assert_eq!(refusals(apply, &record), []);
+        assert_eq!(refusals(merge, &record), []);
     }
 
     #[test]

@@ -36,9 +36,8 @@ pub(crate) fn delete_options(
     let directives = options["dryRun"].as_array().map(Vec::as_slice);
     let directives = directives.unwrap_or_default().iter();
     let directives: Vec<_> = directives.filter_map(Value::as_str).collect();
-    check_dry_run(KIND, &directives)?;
     let orphan = options["orphanDependents"].as_bool();
-    let policy = policy(options["propagationPolicy"].as_str(), orphan)?;
+    let policy = policy(&directives, options["propagationPolicy"].as_str(), orphan)?;
     if let Some(fields) = options.as_object_mut() {
         fields.remove("propagationPolicy");
     }
@@ -56,11 +55,10 @@ pub(crate) fn delete_options(
 
 fn from_query(record: &RequestRecord) -> Result<DeleteWish, Status> {
     let directives: Vec<_> = record.query_values("dryRun").collect();
-    check_dry_run(KIND, &directives)?;
     let text = |key| record.query_value(key).filter(|text| !text.is_empty());
     let orphan = text("orphanDependents").map(|text| !matches!(text, "false" | "0"));
     let mut how = DeleteOptions::default().dry_run(!directives.is_empty());
-    how.propagation_policy = policy(text("propagationPolicy"), orphan)?;
+    how.propagation_policy = policy(&directives, text("propagationPolicy"), orphan)?;
     if let Some(seconds) = text("gracePeriodSeconds") {
         let seconds: i64 = seconds.parse().map_err(|_| {
             status::bad_request(format!(
@@ -136,26 +134,32 @@ fn check_kind(version: &str, kind: &str) -> Result<(), String> {
 }
 
 /// Refuses dry-run directives but `All`, the only one there is.
-pub(crate) fn check_dry_run(kind: &str, directives: &[&str]) -> Result<(), Status> {
+pub(crate) fn dry_run_refusal(directives: &[&str]) -> Option<StatusCause> {
     if directives.iter().all(|directive| *directive == "All") {
-        return Ok(());
+        return None;
     }
     let directives = Value::from(directives);
     let message = format!("Unsupported value: {directives}: supported values: \"All\"");
-    let cause = StatusCause::new("FieldValueNotSupported", message).with_field("dryRun");
-    Err(invalid(kind, cause))
+    Some(StatusCause::new("FieldValueNotSupported", message).with_field("dryRun"))
 }
 
-/// Reads the propagation policy and the older option. Refuses policies that there are not, and two that contradict each
-/// other.
-fn policy(policy: Option<&str>, orphan: Option<bool>) -> Result<Option<Propagation>, Status> {
+/// Reads the propagation policy and the older option. Refuses, in one answer, dry-run directives and policies that there
+/// are not, and two policies that contradict each other.
+fn policy(
+    directives: &[&str],
+    policy: Option<&str>,
+    orphan: Option<bool>,
+) -> Result<Option<Propagation>, Status> {
+    let mut causes = Vec::from_iter(dry_run_refusal(directives));
     let Some(policy) = policy else {
+        if !causes.is_empty() {
+            return Err(status::invalid("meta.k8s.io", KIND, "", causes));
+        }
         return Ok(orphan.map(|orphan| match orphan {
             true => Propagation::Orphan,
             false => Propagation::Background,
         }));
     };
-    let mut causes = Vec::new();
     let mut refuse = |reason: &str, message: String| {
         causes.push(StatusCause::new(reason, message).with_field("propagationPolicy"));
     };
@@ -183,8 +187,4 @@ fn policy(policy: Option<&str>, orphan: Option<bool>) -> Result<Option<Propagati
         return Ok(known);
     }
     Err(status::invalid("meta.k8s.io", KIND, "", causes))
-}
-
-fn invalid(kind: &str, cause: StatusCause) -> Status {
-    status::invalid("meta.k8s.io", kind, "", vec![cause])
 }

@@ -10,7 +10,7 @@ use informer_wire::schema::Message;
 use informer_wire::{Status, StatusCause};
 use serde_json::Value;
 
-pub(crate) use self::delete_options::{DeleteWish, check_dry_run, delete_options};
+pub(crate) use self::delete_options::{DeleteWish, delete_options, dry_run_refusal};
 use self::protobuf::Envelope;
 use self::summary::summary;
 use crate::resource::ResourceType;

@@ -22,8 +22,8 @@ pub enum FieldValidation {
 }
 
 impl FieldValidation {
-    /// Reads the parameter of a query.
-    pub(crate) fn parse(text: &str, kind: &str) -> Result<Self, Status> {
+    /// Reads the parameter of a query, or says why it is none.
+    pub(crate) fn parse(text: &str) -> Result<Self, StatusCause> {
         Ok(match text {
             "" | "Warn" => Self::Warn,
             "Ignore" => Self::Ignore,
@@ -34,8 +34,7 @@ impl FieldValidation {
                     go::quote(text)
                 );
                 let cause = StatusCause::new("FieldValueNotSupported", message);
-                let causes = vec![cause.with_field("fieldValidation")];
-                return Err(status::invalid("meta.k8s.io", kind, "", causes));
+                return Err(cause.with_field("fieldValidation"));
             }
         })
     }

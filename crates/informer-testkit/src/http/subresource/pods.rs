@@ -45,7 +45,7 @@ pub(super) fn evict(
     record: &RequestRecord,
     request: &Request<Bytes>,
 ) -> Result<Response<Body>, Status> {
-    let dry_run = write::is_dry_run(record, "CreateOptions")?;
+    let dry_run = write::query_options(record, "CreateOptions", Vec::new())?.dry_run;
     let eviction = read(shared, request, "policy", "v1", "Eviction")?;
     let (namespace, name) = (record.namespace.as_str(), record.name.as_str());
     if eviction["metadata"]["name"].as_str() != Some(name) {
@@ -150,7 +150,7 @@ pub(super) fn bind(
     record: &RequestRecord,
     request: &Request<Bytes>,
 ) -> Result<Response<Body>, Status> {
-    let dry_run = write::is_dry_run(record, "CreateOptions")?;
+    let dry_run = write::query_options(record, "CreateOptions", Vec::new())?.dry_run;
     let binding = read(shared, request, "", "v1", "Binding")?;
     let named = binding["metadata"]["name"].as_str().unwrap_or_default();
     let name = match record.name.as_str() {

@@ -14,7 +14,6 @@ use crate::model::{Part, WriteOptions};
 use crate::patch;
 use crate::request::{RequestRecord, Verb};
 use crate::resource::ResourceType;
-use crate::schema::FieldValidation;
 use crate::shared::Shared;
 use crate::status;
 use crate::table;
@@ -41,15 +40,18 @@ pub(super) fn answer(
                     "the name of the object ({said}) does not match the name on the URL ({name})"
                 )));
             }
-            change(shared, record, resource, |_| Ok(wanted))?
+            let asked = write::query_options(record, "UpdateOptions", Vec::new())?;
+            change(shared, record, resource, &asked, |_| Ok(wanted))?
         }
         Verb::Patch => {
             let media_type = header_text(request.headers(), header::CONTENT_TYPE);
-            let patch = patch::parse(&media_type, record, write::body(request)?)?;
-            patch::check_kind(&patch, resource)?;
+            let refusals = patch::refusals(&media_type, record);
+            let asked = write::query_options(record, "PatchOptions", refusals);
+            let patch = patch::parse(&media_type, record, write::body(request)?);
+            let patch = write::parsed(patch, resource, &asked)?;
             let kind = kind_of("autoscaling", "v1", "Scale");
             let options = WriteOptions::at(shared.clock.now()).part(Part::Scale);
-            change(shared, record, resource, |old| {
+            change(shared, record, resource, &asked?, |old| {
                 patch::apply(&patch, &kind, Some(old), &options)
             })?
         }
@@ -63,20 +65,13 @@ fn change(
     shared: &Shared,
     record: &RequestRecord,
     resource: &Arc<ResourceType>,
+    asked: &write::QueryOptions,
     new: impl FnOnce(&Value) -> Result<Value, Status>,
 ) -> Result<Value, Status> {
-    let kind = match record.verb {
-        Verb::Patch => "PatchOptions",
-        _ => "UpdateOptions",
-    };
-    let dry_run = write::is_dry_run(record, kind)?;
-    let manager = write::manager(record, kind)?;
-    let validation = record.query_value("fieldValidation").unwrap_or_default();
-    FieldValidation::parse(validation, kind)?;
     let options = WriteOptions::at(shared.clock.now())
         .part(Part::Scale)
-        .manager(manager)
-        .dry_run(dry_run);
+        .manager(asked.manager)
+        .dry_run(asked.dry_run);
     let (namespace, name) = (record.namespace.as_str(), record.name.as_str());
     shared.write(|cluster| {
         let mut object = cluster.get(resource, namespace, name)?.value(resource);
