@@ -139,7 +139,7 @@ get crd gears.parity.example
 get namespaces shop
 get replicasets
 get endpoints
-get events
+get events --field-selector type!=Warning
 get leases
 get deployment/shop service/plain
 get deployment shop -o yaml
@@ -175,7 +175,7 @@ describe secret keys
 describe gear cog
 describe job once
 describe ingress front
-events
+events --types=Normal
 events --for deployment/shop
 logs loose
 exec loose -- true
