@@ -1,6 +1,9 @@
 //! Plays one seed.
 
+use std::future::{Future as _, poll_fn};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::pin;
+use std::task::Poll;
 
 use crate::control::{self, Counts};
 use crate::fleet::Fleet;
@@ -95,7 +98,12 @@ fn simulate<T>(
     let play = || {
         runtime.block_on(async {
             let trace = Trace::new(verbose);
-            let result = play(trace.clone()).await;
+            let mut play = pin!(play(trace.clone()));
+            let until_it_hangs = poll_fn(|context| match trace.hangs(context) {
+                true => Poll::Ready(None),
+                false => play.as_mut().poll(context).map(Some),
+            });
+            let result = until_it_hangs.await;
             (trace, result)
         })
     };
@@ -105,6 +113,7 @@ fn simulate<T>(
         failure(text.unwrap_or_else(|| "a panic".to_owned()))
     })?;
     trace.verdict().map_err(failure)?;
+    let result = result.ok_or_else(|| failure("a hang".to_owned()))?;
     Ok((trace.hash(), result))
 }
 
@@ -118,4 +127,38 @@ pub fn quiet_panics() {
             hook(info);
         }
     }));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::trace::note;
+
+    #[test]
+    fn run_that_hangs_fails_and_tells_the_last_steps() {
+        let hang = simulate(7, false, async |trace| {
+            let forever = async move {
+                loop {
+                    note!(trace, "undone");
+                    tokio::task::yield_now().await;
+                }
+            };
+            tokio::spawn(forever).await
+        });
+        let Err(Failure { seed: 7, what }) = hang else {
+            panic!("a failure of this seed");
+        };
+        assert!(what.contains("a hang") && what.contains("undone"), "{what}");
+    }
+
+    #[test]
+    fn run_whose_time_passes_does_not_hang() {
+        let played = simulate(7, false, async |trace| {
+            for _ in 0..30_000 {
+                note!(trace, "done");
+                tokio::time::sleep(std::time::Duration::from_millis(1)).await;
+            }
+        });
+        assert!(played.is_ok());
+    }
 }

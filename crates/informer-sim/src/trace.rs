@@ -2,9 +2,15 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::task::{Context, Waker};
 
 use parking_lot::Mutex;
 use tokio::time::Instant;
+
+/// More steps at one instant are a hang: time stands still while tasks keep each other awake.
+const STEPS_AT_ONCE: usize = 20_000;
+/// So many of the last steps are in the report of a hang.
+const REPORTED: usize = 8;
 
 /// Everything that happened in a run. Clones share it.
 #[derive(Clone)]
@@ -15,15 +21,27 @@ struct State {
     start: Instant,
     verbose: bool,
     broken: Vec<String>,
+    instant: Instant,
+    at_once: usize,
+    last: Vec<String>,
+    hangs: bool,
+    /// Of the run as a whole, which ends with a hang.
+    waker: Option<Waker>,
 }
 
 impl Trace {
     pub(crate) fn new(verbose: bool) -> Self {
+        let now = Instant::now();
         Self(Arc::new(Mutex::new(State {
             hash: 0xcbf2_9ce4_8422_2325,
-            start: Instant::now(),
+            start: now,
             verbose,
             broken: Vec::new(),
+            instant: now,
+            at_once: 0,
+            last: Vec::new(),
+            hangs: false,
+            waker: None,
         })))
     }
 
@@ -38,6 +56,14 @@ impl Trace {
         if state.verbose {
             eprintln!("{line}");
         }
+        state.count(line);
+    }
+
+    /// Whether the run hangs. If it does later, the task is woken.
+    pub(crate) fn hangs(&self, context: &Context<'_>) -> bool {
+        let mut state = self.0.lock();
+        state.waker = Some(context.waker().clone());
+        state.hangs
     }
 
     /// Notes a broken promise. Code under test may call it, whose panics are caught.
@@ -60,6 +86,33 @@ impl Trace {
 
     pub(crate) fn hash(&self) -> u64 {
         self.0.lock().hash
+    }
+}
+
+impl State {
+    /// Counts the steps at one instant.
+    fn count(&mut self, step: String) {
+        let now = Instant::now();
+        if now != self.instant {
+            (self.instant, self.at_once) = (now, 0);
+            self.last.clear();
+        }
+        self.at_once += 1;
+        if self.at_once + REPORTED > STEPS_AT_ONCE && self.last.len() < REPORTED {
+            self.last.push(step);
+        }
+        if self.at_once < STEPS_AT_ONCE || self.hangs {
+            return;
+        }
+        self.hangs = true;
+        let (at, last) = (self.start.elapsed(), std::mem::take(&mut self.last));
+        let last = last.join("; ");
+        self.broken.push(format!(
+            "at {at:?}: a hang: {STEPS_AT_ONCE} steps at one instant, the last: {last}"
+        ));
+        if let Some(waker) = self.waker.take() {
+            waker.wake();
+        }
     }
 }
 

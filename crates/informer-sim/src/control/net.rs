@@ -5,6 +5,7 @@ use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use bytes::Bytes;
 use http::{Method, Request, Response};
@@ -12,10 +13,14 @@ use http_body::{Body, Frame, SizeHint};
 use http_body_util::Full;
 use informer_client::Client;
 use informer_testkit::{ApiServer, ApiService, ServiceBody};
+use tokio::time::sleep;
 use tower_service::Service;
 
 use super::freeze::Freeze;
 use super::ledger::Ledger;
+
+/// How long an answer is on its way.
+const LATENCY: Duration = Duration::from_millis(1);
 
 /// Makes the client of a process.
 pub(super) fn client(
@@ -62,6 +67,8 @@ impl Service<Request<Full<Bytes>>> for Net {
         );
         Box::pin(self.freeze.wrap(async move {
             let answer = answer.await;
+            // Else processes could undo each other's work for ever at one instant.
+            sleep(LATENCY).await;
             let code = answer.as_ref().map_or(0, |answer| answer.status().as_u16());
             if method != Method::GET || is_lease {
                 ledger.answered(&name, &method, &path, code);

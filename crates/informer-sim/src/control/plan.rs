@@ -12,6 +12,8 @@ pub(super) struct Plan {
     pub(super) renew: Duration,
     pub(super) retry: Duration,
     pub(super) reconcile_timeout: Option<Duration>,
+    /// A controller whose caches are later ends.
+    pub(super) cache_sync_timeout: Duration,
     pub(super) write_deadline: Duration,
     /// A process keeps its name when it is started again.
     pub(super) same_identity: bool,
@@ -48,6 +50,7 @@ impl Plan {
             renew,
             retry,
             reconcile_timeout: rng.bool().then(|| Duration::from_secs(rng.u64(3..20))),
+            cache_sync_timeout: Duration::from_secs(*pick(rng, &[1, 5, 120])),
             write_deadline: Duration::from_secs(rng.u64(1..10)),
             same_identity,
             faults: *pick(rng, &[0, 0, 4, 10, 30]),

@@ -1,5 +1,6 @@
 //! A replica of the operator: informers that always run, and a controller while it leads.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -22,7 +23,7 @@ use super::ledger::Ledger;
 use super::plan::Plan;
 use super::work::Desk;
 use super::{LEASE, NAMESPACE, net, parts, widgets};
-use crate::object::Item;
+use crate::object::{Item, revision_of};
 use crate::run::ON_PURPOSE;
 use crate::trace::{holds, note};
 
@@ -44,6 +45,8 @@ pub(super) struct Process {
     /// Since when it runs undisturbed.
     pub(super) since: Instant,
     pub(super) task: JoinHandle<()>,
+    /// Of widgets and parts.
+    caches: [(&'static str, SharedInformer<Item>); 2],
     factory: InformerFactory<Client>,
 }
 
@@ -104,6 +107,7 @@ impl Process {
             .clock(clock);
         let elector = Arc::new(LeaderElector::new(lock, config).expect("good settings"));
         window.lock().elector = Some(Arc::clone(&elector));
+        let caches = [("widgets", widgets.clone()), ("parts", parts.clone())];
         let program = Program {
             kit: kit.clone(),
             name: name.clone(),
@@ -123,6 +127,7 @@ impl Process {
             window,
             since: Instant::now(),
             task,
+            caches,
             factory,
         }
     }
@@ -142,6 +147,28 @@ impl Process {
             .elector
             .as_ref()
             .is_some_and(|elector| elector.status().is_leader())
+    }
+
+    /// Says which cache is not what the server has.
+    pub(super) fn outdated(&self, server: &ApiServer) -> Option<String> {
+        self.caches.iter().find_map(|(plural, informer)| {
+            let cached = informer.store().list();
+            let cached = cached.iter().map(|item| {
+                let name = item.metadata.name().to_owned();
+                (name, revision_of(item).to_string())
+            });
+            let all = server.list(plural, NAMESPACE).unwrap_or_default();
+            let served = all.iter().map(|object| {
+                let text = |field: &str| object["metadata"][field].as_str().unwrap_or_default();
+                (text("name").to_owned(), text("resourceVersion").to_owned())
+            });
+            let (cached, served) = (cached.collect(), served.collect());
+            let (cached, served): (BTreeSet<_>, BTreeSet<_>) = (cached, served);
+            (cached != served).then(|| {
+                let name = &self.name;
+                format!("{name} has the {plural} {cached:?}, the server {served:?}")
+            })
+        })
     }
 }
 
@@ -184,6 +211,7 @@ impl Program {
         let mut controller = Controller::with_queue(&self.name, queue)
             .workers(plan.workers)
             .grace(Duration::from_secs(5))
+            .cache_sync_timeout(plan.cache_sync_timeout)
             .write_deadline(plan.write_deadline);
         if let Some(limit) = plan.reconcile_timeout {
             controller = controller.reconcile_timeout(limit);

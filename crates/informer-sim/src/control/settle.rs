@@ -101,6 +101,11 @@ impl World {
             if !is_done {
                 return Some(format!("{} is not done", process.name));
             }
+            // One with another view may have more to do.
+            let outdated = process.outdated(&self.kit.server);
+            if outdated.is_some() {
+                return outdated;
+            }
         }
         None
     }
