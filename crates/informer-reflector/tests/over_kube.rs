@@ -20,6 +20,8 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// Our client over kube's.
 fn over_kube(server: &ApiServer) -> Client {
     let config = kube::Config::new(server.url().parse().unwrap());
+    // Kube asks for one if another package of this build has it speak TLS; that one is set already is as good.
+    let _ = rustls::crypto::ring::default_provider().install_default();
     let kube = kube::Client::try_from(config).unwrap();
     Client::from_service(tower::service_fn(move |request| {
         let kube = kube.clone();
