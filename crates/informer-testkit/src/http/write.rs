@@ -29,7 +29,8 @@ pub(super) fn create(
     request: &Request<Bytes>,
 ) -> Result<Response<Body>, Status> {
     let encoding = target.negotiate(shared, record, Shape::One)?;
-    let options = write_options(shared, record, target, "CreateOptions", Vec::new())?;
+    let options = query_options(record, "CreateOptions", Vec::new())?;
+    let options = write_options(shared, target, &options);
     let (object, mut warnings) = object(shared, request, target, &options)?;
     let resource = &target.resource;
     let created = shared.write(|cluster| {
@@ -49,7 +50,8 @@ pub(super) fn replace(
     request: &Request<Bytes>,
 ) -> Result<Response<Body>, Status> {
     let encoding = target.negotiate(shared, record, Shape::One)?;
-    let options = write_options(shared, record, target, "UpdateOptions", Vec::new())?;
+    let options = query_options(record, "UpdateOptions", Vec::new())?;
+    let options = write_options(shared, target, &options);
     let (object, mut warnings) = object(shared, request, target, &options)?;
     let (resource, namespace, name) = (&target.resource, &record.namespace, &record.name);
     let (existed, object) = shared.write(|cluster| {
@@ -91,20 +93,12 @@ pub(super) fn patch(
     request: &Request<Bytes>,
 ) -> Result<Response<Body>, Status> {
     let encoding = target.negotiate(shared, record, Shape::One)?;
-    let media_type = header_text(request.headers(), header::CONTENT_TYPE);
-    let bytes = body(request)?;
-    let refusals = patch::refusals(&media_type, record);
-    let options = write_options(shared, record, target, "PatchOptions", refusals);
-    let patch = parsed(
-        patch::parse(&media_type, record, bytes),
-        &target.resource,
-        &options,
-    )?;
-    let options = options?;
+    let (patch, options) = read_patch(record, &target.resource, request)?;
+    let options = write_options(shared, target, &options);
     let (resource, namespace, name) = (&target.resource, &record.namespace, &record.name);
     let (existed, object, warnings) = shared.write(|cluster| {
         let existed = cluster.get(resource, namespace, name).is_ok();
-        cluster.note_repeated(schema::repeated_in_patch(&patch, bytes));
+        cluster.note_repeated(schema::repeated_in_patch(&patch, request.body()));
         let object = cluster.patch(resource, namespace, name, &patch, &options);
         (existed, object, cluster.take_warnings())
     });
@@ -159,34 +153,29 @@ pub(super) fn delete_collection(
     Ok(respond::list(encode::list(resource, page, encoding)))
 }
 
-/// Returns the patch of a request. What no patch can be is told first, then wrong options, then a wrong body.
-pub(super) fn parsed<T>(
-    patch: Result<Patch<Value>, Status>,
+/// Reads the patch of a request and its options. A kind of patch that the resource does not take is refused first, then
+/// wrong options, then a wrong body.
+pub(super) fn read_patch(
+    record: &RequestRecord,
     resource: &ResourceType,
-    options: &Result<T, Status>,
-) -> Result<Patch<Value>, Status> {
-    let patch = patch.and_then(|patch| patch::check_kind(&patch, resource).map(|()| patch));
-    match (patch, options) {
+    request: &Request<Bytes>,
+) -> Result<(Patch<Value>, QueryOptions), Status> {
+    let media_type = header_text(request.headers(), header::CONTENT_TYPE);
+    let patch = patch::parse(&media_type, record, body(request)?)
+        .and_then(|patch| patch::check_kind(&patch, resource).map(|()| patch));
+    let refusals = patch::refusals(&media_type, record);
+    match (patch, query_options(record, "PatchOptions", refusals)) {
         (Err(status), _) if status.code == 415 => Err(status),
-        (_, Err(status)) => Err(status.clone()),
-        (patch, Ok(_)) => patch,
+        (_, Err(status)) => Err(status),
+        (patch, Ok(options)) => Ok((patch?, options)),
     }
 }
 
-/// Reads the options of a write from the query. All that is wrong with them, beside what was refused already, is one
-/// answer.
-fn write_options(
-    shared: &Shared,
-    record: &RequestRecord,
-    target: &Target,
-    kind: &str,
-    refusals: Vec<StatusCause>,
-) -> Result<WriteOptions, Status> {
-    let asked = query_options(record, kind, refusals)?;
-    let options = options(shared, target, asked.dry_run);
-    Ok(options
+/// The options of a write to this target.
+fn write_options(shared: &Shared, target: &Target, asked: &QueryOptions) -> WriteOptions {
+    options(shared, target, asked.dry_run)
         .field_validation(asked.validation)
-        .manager(asked.manager))
+        .manager(asked.manager)
 }
 
 /// What the query of every write may ask.

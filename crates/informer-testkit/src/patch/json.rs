@@ -74,8 +74,8 @@ fn count_from_the_end(path: &mut PointerBuf, object: &Value, behind: i64) {
     let index = path.split_back().and_then(|(parent, last)| {
         let elements = object.pointer(parent.as_str())?.as_array()?;
         let index: i64 = last.decoded().parse().ok()?;
-        let index = index.checked_add(i64::try_from(elements.len()).ok()?)? + behind;
-        last.decoded().starts_with('-').then_some(index)
+        let len = i64::try_from(elements.len()).ok()?;
+        (index < 0).then(|| index + len + behind)
     });
     if let Some(index) = index {
         path.pop_back();

@@ -151,19 +151,12 @@ fn policy(
     orphan: Option<bool>,
 ) -> Result<Option<Propagation>, Status> {
     let mut causes = Vec::from_iter(dry_run_refusal(directives));
-    let Some(policy) = policy else {
-        if !causes.is_empty() {
-            return Err(status::invalid("meta.k8s.io", KIND, "", causes));
-        }
-        return Ok(orphan.map(|orphan| match orphan {
-            true => Propagation::Orphan,
-            false => Propagation::Background,
-        }));
-    };
     let mut refuse = |reason: &str, message: String| {
         causes.push(StatusCause::new(reason, message).with_field("propagationPolicy"));
     };
-    if orphan.is_some() {
+    if let Some(policy) = policy
+        && orphan.is_some()
+    {
         let why = "orphanDependents and deletionPropagation cannot be both set";
         refuse(
             "FieldValueInvalid",
@@ -171,10 +164,14 @@ fn policy(
         );
     }
     let known = match policy {
-        "Foreground" => Some(Propagation::Foreground),
-        "Background" => Some(Propagation::Background),
-        "Orphan" => Some(Propagation::Orphan),
-        _ => {
+        None => orphan.map(|orphan| match orphan {
+            true => Propagation::Orphan,
+            false => Propagation::Background,
+        }),
+        Some("Foreground") => Some(Propagation::Foreground),
+        Some("Background") => Some(Propagation::Background),
+        Some("Orphan") => Some(Propagation::Orphan),
+        Some(policy) => {
             let supported = "\"Foreground\", \"Background\", \"Orphan\", \"nil\"";
             refuse(
                 "FieldValueNotSupported",

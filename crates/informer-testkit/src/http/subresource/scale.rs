@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use http::{Request, Response, StatusCode, header};
+use http::{Request, Response, StatusCode};
 use informer_wire::{Status, StatusCause};
 use serde_json::{Map, Value, json};
 
 use super::super::body::Body;
-use super::super::{header_text, write};
+use super::super::write;
 use super::{kind_of, read, respond_with};
 use crate::model::{Part, WriteOptions};
 use crate::patch;
@@ -44,14 +44,10 @@ pub(super) fn answer(
             change(shared, record, resource, &asked, |_| Ok(wanted))?
         }
         Verb::Patch => {
-            let media_type = header_text(request.headers(), header::CONTENT_TYPE);
-            let refusals = patch::refusals(&media_type, record);
-            let asked = write::query_options(record, "PatchOptions", refusals);
-            let patch = patch::parse(&media_type, record, write::body(request)?);
-            let patch = write::parsed(patch, resource, &asked)?;
+            let (patch, asked) = write::read_patch(record, resource, request)?;
             let kind = kind_of("autoscaling", "v1", "Scale");
             let options = WriteOptions::at(shared.clock.now()).part(Part::Scale);
-            change(shared, record, resource, &asked?, |old| {
+            change(shared, record, resource, &asked, |old| {
                 patch::apply(&patch, &kind, Some(old), &options)
             })?
         }
