@@ -20,7 +20,7 @@ use tokio::time::{Instant, sleep};
 use self::breaker::Breaker;
 use self::source::{Source, Starts};
 use crate::handlers::{InOrder, Reference};
-use crate::object::{Item, revision_of};
+use crate::object::{Item, is_current};
 use crate::plan::draw_order;
 use crate::tally::Tally;
 use crate::trace::{Trace, holds, note};
@@ -309,16 +309,8 @@ impl Fleet {
         if member.breaker.has_broken() {
             return true;
         }
-        let Ok(truth) = self.server.list(&member.plural, "") else {
-            return false;
-        };
         let cached = member.informer.store().snapshot();
-        cached.len() == truth.len()
-            && truth.iter().all(|object| {
-                let text = |at: &str| object["metadata"][at].as_str().unwrap_or_default();
-                let item = cached.get(&*format!("{}/{}", text("namespace"), text("name")));
-                item.is_some_and(|item| revision_of(item).to_string() == text("resourceVersion"))
-            })
+        is_current(&cached, &self.server, &member.plural, "")
     }
 
     fn broken(&self) -> impl Iterator<Item = &Breaker> {

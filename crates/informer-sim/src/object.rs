@@ -1,5 +1,7 @@
 //! The cached objects: metadata and one value.
 
+use informer_store::Snapshot;
+use informer_testkit::ApiServer;
 use informer_wire::{Resource, Scope, View};
 use serde::Deserialize;
 
@@ -30,6 +32,24 @@ pub(crate) fn revision_of(item: &Item) -> u64 {
     let version = item.metadata.resource_version();
     let version = version.and_then(informer_store::ResourceVersion::as_u64);
     item.fields.revision.or(version).unwrap_or(0)
+}
+
+/// Whether a cache has exactly what the server has of a resource in a namespace, or in all if it is empty.
+pub(crate) fn is_current(
+    cached: &Snapshot<Item>,
+    server: &ApiServer,
+    plural: &str,
+    namespace: &str,
+) -> bool {
+    let Ok(truth) = server.list(plural, namespace) else {
+        return false;
+    };
+    cached.len() == truth.len()
+        && truth.iter().all(|object| {
+            let text = |at: &str| object["metadata"][at].as_str().unwrap_or_default();
+            let item = cached.get(&*format!("{}/{}", text("namespace"), text("name")));
+            item.is_some_and(|item| revision_of(item).to_string() == text("resourceVersion"))
+        })
 }
 
 /// `name@revision`.

@@ -1,6 +1,5 @@
 //! A replica of the operator: informers that always run, and a controller while it leads.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -23,7 +22,7 @@ use super::ledger::Ledger;
 use super::plan::Plan;
 use super::work::Desk;
 use super::{LEASE, NAMESPACE, net, parts, widgets};
-use crate::object::{Item, revision_of};
+use crate::object::{Item, is_current};
 use crate::run::ON_PURPOSE;
 use crate::trace::{holds, note};
 
@@ -151,24 +150,10 @@ impl Process {
 
     /// Says which cache is not what the server has.
     pub(super) fn outdated(&self, server: &ApiServer) -> Option<String> {
-        self.caches.iter().find_map(|(plural, informer)| {
-            let cached = informer.store().list();
-            let cached = cached.iter().map(|item| {
-                let name = item.metadata.name().to_owned();
-                (name, revision_of(item).to_string())
-            });
-            let all = server.list(plural, NAMESPACE).unwrap_or_default();
-            let served = all.iter().map(|object| {
-                let text = |field: &str| object["metadata"][field].as_str().unwrap_or_default();
-                (text("name").to_owned(), text("resourceVersion").to_owned())
-            });
-            let (cached, served) = (cached.collect(), served.collect());
-            let (cached, served): (BTreeSet<_>, BTreeSet<_>) = (cached, served);
-            (cached != served).then(|| {
-                let name = &self.name;
-                format!("{name} has the {plural} {cached:?}, the server {served:?}")
-            })
-        })
+        let (plural, _) = self.caches.iter().find(|(plural, informer)| {
+            !is_current(&informer.store().snapshot(), server, plural, NAMESPACE)
+        })?;
+        Some(format!("{} has other {plural} than the server", self.name))
     }
 }
 
