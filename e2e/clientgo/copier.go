@@ -1,7 +1,7 @@
-// A small controller as its author would write it with client-go, and a user who makes it work: informers with selectors, a lister,
-// a work queue, an election, events, finalizers, server-side apply, strategic merge patches and optimistic locking. What
-// it prints has no versions, times or UIDs, so that it is the same for every API server that behaves as
-// kube-apiserver.
+// A small controller as its author would write it with client-go, and a user who makes it work: informers with
+// selectors, a lister, a work queue, an election, events, finalizers, server-side apply, strategic merge patches and
+// optimistic locking. What it prints has no versions, times or UIDs, so that it is the same for every API server that
+// behaves as kube-apiserver.
 //
 //	clientgo copier KUBECONFIG
 //
@@ -12,7 +12,6 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -89,32 +88,23 @@ func (c *copier) reconcile(ctx context.Context, name string) error {
 	wanted := applycore.ConfigMap(name+"-copy", copierNamespace).WithLabels(map[string]string{"role": "copy"}).
 		WithData(source.Data).WithOwnerReferences(owner)
 	applied, err := maps.Apply(ctx, wanted, metav1.ApplyOptions{FieldManager: copierManager})
+	if apierrors.IsConflict(err) {
+		// Another manager owns a field, and only a change can help.
+		return c.report(ctx, source, "refused", corev1.EventTypeWarning, "Refused", "the copy is refused")
+	}
 	if err != nil {
-		if source.Annotations["copied"] != "refused" {
-			c.events.Event(source, corev1.EventTypeWarning, "Refused", "the copy is refused")
-		}
-		return errors.Join(c.annotate(ctx, source, "refused"), conflictIsRest(err))
+		return err
 	}
 	said := fmt.Sprint(len(applied.Data))
+	return c.report(ctx, source, said, corev1.EventTypeNormal, "Copied", said+" values are copied")
+}
+
+// report says in an annotation and an event what became of the copy, unless the annotation says so already.
+func (c *copier) report(ctx context.Context, source *corev1.ConfigMap, said, kind, reason, message string) error {
 	if source.Annotations["copied"] == said {
 		return nil
 	}
-	c.events.Eventf(source, corev1.EventTypeNormal, "Copied", "%s values are copied", said)
-	return c.annotate(ctx, source, said)
-}
-
-// conflictIsRest: another manager owns a field, and only a change can help.
-func conflictIsRest(err error) error {
-	if apierrors.IsConflict(err) {
-		return nil
-	}
-	return err
-}
-
-func (c *copier) annotate(ctx context.Context, source *corev1.ConfigMap, said string) error {
-	if source.Annotations["copied"] == said {
-		return nil
-	}
+	c.events.Event(source, kind, reason, message)
 	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
 		"annotations": map[string]string{"copied": said}, "resourceVersion": source.ResourceVersion}})
 	if err != nil {
@@ -331,7 +321,7 @@ func copierUser(ctx context.Context, client kubernetes.Interface) {
 	}
 	for number := range 5 {
 		name := fmt.Sprint("b", number)
-		eventually(name+" is copied", func() (bool, error) { return copied(name, "1")() })
+		eventually(name+" is copied", copied(name, "1"))
 	}
 	// A label that leaves the selector is a delete for the informer.
 	_, err = maps.Patch(ctx, "b0", types.MergePatchType, []byte(`{"metadata":{"labels":{"role":null}}}`), metav1.PatchOptions{})
@@ -350,22 +340,22 @@ func copierUser(ctx context.Context, client kubernetes.Interface) {
 		}
 		return slices.Equal(names, []string{"b0", "b0-copy"}), nil
 	})
-	eventually("events are told", func() (bool, error) {
+	eventually("events are written", func() (bool, error) {
 		events, err := client.CoreV1().Events(copierNamespace).List(ctx, metav1.ListOptions{})
 		return err == nil && len(copierEvents(events)) == 9, err
 	})
 }
 
-// copierEvents: what was told of which object, in the order of names.
+// copierEvents: the events of the controller without times, in the order of names.
 func copierEvents(events *corev1.EventList) []string {
-	told := []string{}
+	found := []string{}
 	for _, event := range events.Items {
 		if event.Source.Component == copierManager {
-			told = append(told, fmt.Sprintf("%s %s %s %q", event.InvolvedObject.Name, event.Type, event.Reason, event.Message))
+			found = append(found, fmt.Sprintf("%s %s %s %q", event.InvolvedObject.Name, event.Type, event.Reason, event.Message))
 		}
 	}
-	sort.Strings(told)
-	return told
+	sort.Strings(found)
+	return found
 }
 
 // printState prints all config maps, and at the end also events and the lease.
@@ -390,8 +380,8 @@ func printState(ctx context.Context, client kubernetes.Interface, when string) {
 	}
 	events, err := client.CoreV1().Events(copierNamespace).List(ctx, metav1.ListOptions{})
 	must(err)
-	for _, told := range copierEvents(events) {
-		fmt.Println("event", told)
+	for _, event := range copierEvents(events) {
+		fmt.Println("event", event)
 	}
 	lease, err := client.CoordinationV1().Leases(copierNamespace).Get(ctx, "copier", metav1.GetOptions{})
 	must(err)

@@ -1,6 +1,6 @@
 //! `cargo xtask e2e`: builds the real API server from its Go modules and runs our end-to-end tests against it.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use anyhow::{Context, bail};
@@ -52,39 +52,48 @@ pub(crate) fn run(arguments: &[String]) -> anyhow::Result<()> {
         println!("{}", server.display());
         return Ok(());
     }
-    let client_go = go::build(&root, "clientgo").map_err(Unbuilt::into_error)?;
+    let mut programs = vec![(SERVER, server)];
+    if scenarios.is_empty() || scenarios.iter().any(|name| *name == "client-go") {
+        let client_go = go::build(&root, "clientgo").map_err(Unbuilt::into_error)?;
+        programs.push((CLIENT_GO, client_go));
+    }
     if scenarios.is_empty() {
         recorded_requests::compare(&root)?;
-        compare_with_client_go(&root, &client_go)?;
+        compare_with_client_go(&root, &programs)?;
     }
-    run_scenarios(&root, &server, &client_go, &scenarios)
+    run_scenarios(&root, &programs, &scenarios)
+}
+
+/// Our Go programs, each with the variable that says where it lies.
+type Programs = [(&'static str, PathBuf)];
+
+/// Lets a command know where the Go programs lie.
+fn beside(command: Cmd, programs: &Programs) -> Cmd {
+    let known = programs.iter();
+    known.fold(command, |command, (variable, path)| {
+        command.env(variable, path)
+    })
 }
 
 /// The same random calls through client-go's queue and ours, the same faults for its reflector and ours.
-fn compare_with_client_go(root: &Path, client_go: &Path) -> anyhow::Result<()> {
+fn compare_with_client_go(root: &Path, programs: &Programs) -> anyhow::Result<()> {
     let packages = ["informer-delta-fifo", "informer-reflector --features http"];
     for package in packages {
-        Cmd::cargo()
+        let test = Cmd::cargo()
             .words("test --test client_go_differential --package")
             .words(package)
             .words("-- --nocapture")
-            .dir(root)
-            .env(CLIENT_GO, client_go)
-            .run()?;
+            .dir(root);
+        beside(test, programs).run()?;
     }
     Ok(())
 }
 
 /// Builds our side and runs it. The profile is that of tests, of which `ci` leaves most built.
-fn run_scenarios(
-    root: &Path,
-    server: &Path,
-    client_go: &Path,
-    scenarios: &[&String],
-) -> anyhow::Result<()> {
+fn run_scenarios(root: &Path, programs: &Programs, scenarios: &[&String]) -> anyhow::Result<()> {
     // All packages in each command, so that their dependencies are built once: features differ with what is built.
     let packages = "--package informer-e2e --package informer-cli --package provisioner";
-    let cargo = || Cmd::cargo().dir(root).env(SERVER, server);
+    let cargo = || beside(Cmd::cargo().dir(root), programs);
     cargo().words("build --bins").words(packages).run()?;
     if scenarios.is_empty() {
         cargo().words("test --test server").words(packages).run()?;
@@ -96,10 +105,8 @@ fn run_scenarios(
         .context("this program is not in a target directory")?;
     // The command `informer` lies beside it, where the scenarios look for it.
     let harness = || {
-        Cmd::new(target.join("debug/informer-e2e"))
-            .dir(root)
-            .env(SERVER, server)
-            .env(CLIENT_GO, client_go)
+        let program = Cmd::new(target.join("debug/informer-e2e")).dir(root);
+        beside(program, programs)
     };
     let mut run = harness();
     for scenario in scenarios {

@@ -1,5 +1,6 @@
 //! The scenarios, each a program of its own against a server of its own.
 
+mod alike;
 mod churn;
 mod cli;
 mod client_go;

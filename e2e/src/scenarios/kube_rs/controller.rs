@@ -21,7 +21,7 @@ use super::NAMESPACE;
 const FINALIZER: &str = "copier.example/copy";
 const MANAGER: &str = "copier";
 
-/// What a watch beside the controller told, for each object.
+/// What a watch beside the controller has received, for each object.
 #[derive(Debug, Default)]
 pub(super) struct Heard {
     of: Mutex<BTreeMap<String, Vec<String>>>,
@@ -42,7 +42,7 @@ impl Heard {
         of.entry(object.name_any()).or_default().push(line);
     }
 
-    /// Waits until the watch has begun, so that it tells of everything from then on.
+    /// Waits until the watch has begun, so that it receives everything from then on.
     pub(super) async fn ready(&self) {
         self.ready.notified().await;
     }

@@ -18,16 +18,18 @@ const LIMIT: Duration = Duration::from_secs(30);
 pub(super) struct User {
     client: Client,
     maps: Api<ConfigMap>,
+    normaliser: Normaliser,
     lines: Vec<String>,
 }
 
 impl User {
-    pub(super) fn new(client: Client) -> Self {
-        Self {
+    pub(super) fn new(client: Client) -> anyhow::Result<Self> {
+        Ok(Self {
             maps: Api::namespaced(client.clone(), NAMESPACE),
             client,
+            normaliser: Normaliser::new()?,
             lines: Vec::new(),
-        }
+        })
     }
 
     /// What it saw.
@@ -103,7 +105,7 @@ impl User {
             Ok(user.names().await? == ["b0", "b0-copy"])
         })
         .await?;
-        self.tell_events().await
+        self.note_events().await
     }
 
     async fn create(&self, name: &str, data: Value) -> anyhow::Result<()> {
@@ -185,28 +187,28 @@ impl User {
         self.lines.push(format!("--- {when}"));
         for name in self.names().await? {
             if let Some(found) = self.get(&name).await? {
-                let line = normalise(&serde_json::to_value(found)?)?;
-                self.lines.push(line);
+                let object = serde_json::to_string(&found)?;
+                self.lines.push(self.normaliser.apply(&object));
             }
         }
         Ok(())
     }
 
-    /// Waits until nobody tells more, and notes which events there are.
-    async fn tell_events(&mut self) -> anyhow::Result<()> {
+    /// Notes the events of the controller, which it writes before it annotates the source.
+    async fn note_events(&mut self) -> anyhow::Result<()> {
         let events: Api<Event> = Api::namespaced(self.client.clone(), NAMESPACE);
-        let mut told = Vec::new();
+        let mut found = Vec::new();
         for event in events.list(&ListParams::default()).await? {
             if event.reporting_controller.as_deref() == Some("copier") {
                 let name = event.regarding.and_then(|regarding| regarding.name);
-                told.push(format!(
+                found.push(format!(
                     "event {name:?} {:?} {:?}",
                     event.reason, event.note
                 ));
             }
         }
-        told.sort();
-        self.lines.extend(told);
+        found.sort();
+        self.lines.extend(found);
         Ok(())
     }
 }
@@ -216,14 +218,25 @@ fn says(source: Option<&ConfigMap>, said: &str) -> bool {
     found.is_some_and(|found| found == said)
 }
 
-/// The object without versions, UIDs and times.
-fn normalise(object: &Value) -> anyhow::Result<String> {
-    let volatile = r#""(uid|resourceVersion|creationTimestamp|deletionTimestamp|time)":"[^"]*""#;
-    let text = Regex::new(volatile)?
-        .replace_all(&object.to_string(), r#""$1":"""#)
-        .into_owned();
-    // In the names of fields, quotes are escaped.
-    Ok(Regex::new(r#"\\"uid\\":\\"[^"\\]*\\""#)?
-        .replace_all(&text, "uid")
-        .into_owned())
+/// Masks versions, UIDs and times of an object.
+struct Normaliser {
+    volatile: Regex,
+    /// The UID of an owner in the name of a field, where quotes are escaped.
+    owner: Regex,
+}
+
+impl Normaliser {
+    fn new() -> anyhow::Result<Self> {
+        let volatile =
+            r#""(uid|resourceVersion|creationTimestamp|deletionTimestamp|time)":"[^"]*""#;
+        Ok(Self {
+            volatile: Regex::new(volatile)?,
+            owner: Regex::new(r#"\\"uid\\":\\"[^"\\]*\\""#)?,
+        })
+    }
+
+    fn apply(&self, object: &str) -> String {
+        let masked = self.volatile.replace_all(object, r#""$1":"""#);
+        self.owner.replace_all(&masked, "uid").into_owned()
+    }
 }
